@@ -9,8 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
+from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import ChatReply
 from adapters.records.cache import MemoryLimits, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
@@ -33,6 +36,7 @@ from core.model.job import LOCAL, Attachment, AttachmentUnreadable, JobStatus, R
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, ProviderStrength, job_id_var
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
 from core.pipeline.trace import TraceEntry
 from core.pipeline.tracing import Tracer, open_tracer
 from core.stages.intake import parse_intent
@@ -357,3 +361,21 @@ class KeptUsage:
 
 
 _SUMMED = [one.name for one in fields(Usage) if one.name not in ("tenant", "day", "p50_s", "p95_s")]
+
+
+async def answered_in(
+    live: LiveAnswers[T], researcher: Researcher, request: ResearchRequest, reply: ChatReply[T], key: str
+) -> ResearchJob | None:
+    """As a chat platform has a question answered; None when it was refused, or is answered elsewhere already."""
+    known = await live.known(request.scope, key)
+    return await delivered_in(live, partial(researcher.submit, request, dedupe_key=key), reply, known=known)
+
+
+async def delivered_in(
+    live: LiveAnswers[T], submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[T], *, known: bool = False
+) -> ResearchJob | None:
+    """So, too, for a job that `submit` makes."""
+    job = await live.accept(submit, reply, known=known)
+    if job is not None:
+        await asyncio.shield(live.follow(job, reply))
+    return job

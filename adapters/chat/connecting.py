@@ -42,7 +42,7 @@ class ChatDeps:
     talks: LibraryTalks
     messages: Messages
     turns: ChatTurns
-    proving: Proving | None = None
+    proving: Proving
 
 
 class PlatformAway(Exception):

@@ -21,6 +21,7 @@ from adapters.chat.watching import (
     HISTORY_LENGTH,
     PRESSED,
     Elsewhere,
+    Upload,
     WatchPlace,
     WatchSaid,
     nowhere_else,
@@ -384,9 +385,9 @@ class Speaking(Generic[Payload]):
     asker: str
     tenant: str
     place: Callable[[ResearchJob | None], Awaitable[WatchPlace]]
+    proving: Proving
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
-    proving: Proving | None = None
     is_admin: Callable[[], Awaitable[bool]] = _no  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
     sign: Callable[[Reaction], Awaitable[bool]] = _no  # puts it at what was said; whether it stands there
@@ -544,14 +545,12 @@ class Proving:
             CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
             CardButton("view_full_analysis", self.links.link(job)),
         )
-        file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
+        file = Upload(f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
         return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
 
 
-async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
+async def prove(proving: Proving, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
     """Do it, or say why not. `is_admin` is asked of who spoke only where it matters. Raises `GorkdError`."""
-    if proving is None:
-        return WatchSaid((say(wording.NOTHING_HERE),))
     if deed.what == "receipt":
         return await proving.receipt(deed.job)
     if not await is_admin():
@@ -563,8 +562,8 @@ async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awa
     return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 
-def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:
+def thanks_for_vote(job: ResearchJob, *, is_admin: bool) -> WatchSaid:
     """For a 👎; who looks after the workspace is offered to make a test of it."""
-    if proving is None or not is_admin:
+    if not is_admin:
         return WatchSaid((say(wording.THANKS),))
     return WatchSaid((say(wording.THANKS), say(wording.TEST_MEANS)), job, (CardButton("make_test"),))

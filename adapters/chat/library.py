@@ -78,17 +78,19 @@ class LiveTalks(LivingMessages[Payload]):
         super().__init__(platform=platform, pace=pace, turns=turns)
         self.talks, self._voice, self._now = talks, voice, now
 
-    async def say(self, speaker: Speaker, text: str, reply: ChatReply[Payload], *, about: str = "") -> None:
-        """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
+    def say(self, speaker: Speaker, text: str, reply: ChatReply[Payload], *, about: str = "") -> asyncio.Task[None]:
+        """Answer words in `reply`; ends when the answer stands there. `speaker.key` must name the message: one that is
+        delivered twice is answered once.
+        """
         speaker = replace(speaker, address=waiting_at(reply.address, speaker.key, text))
-        await self._once(_Said(speaker, text, reply, partial(self.talks.say, speaker, text, about=about)))
+        return self._begin(_Said(speaker, text, reply, partial(self.talks.say, speaker, text, about=about)))
 
-    async def add(
+    def add(
         self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: ChatReply[Payload]
-    ) -> None:
-        """Put papers into the library, telling in `reply` how far it is."""
+    ) -> asyncio.Task[None]:
+        """Put papers into the library, telling in `reply` how far it is; as `say`."""
         asked = f"add {' '.join(addition.references)}" if addition.references else "add to library"  # to type it again
-        await self._once(_Said(speaker, asked, reply, partial(self.talks.add, speaker, addition, files)))
+        return self._begin(_Said(speaker, asked, reply, partial(self.talks.add, speaker, addition, files)))
 
     async def resume(self, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
         """Say again what was left to be researched, and end the rest; how many. `reopen` is as of `LiveAnswers`."""
@@ -121,11 +123,6 @@ class LiveTalks(LivingMessages[Payload]):
             return 0
         await self.talks.closed(key)
         return 1
-
-    async def _once(self, said: _Said[Payload]) -> None:
-        """A message that is delivered twice is answered once."""
-        if said.speaker.key not in self._alive:
-            await asyncio.shield(self._begin(said))
 
     def _begin(self, said: _Said[Payload]) -> asyncio.Task[None]:
         return self._keep(said.speaker.key, lambda: self._live(said))
@@ -213,17 +210,13 @@ class LiveTalks(LivingMessages[Payload]):
                 await self._closed(speaker)
                 with best_effort(_log.warning, "delivery not noted"):
                     await self.talks.delivered(speaker, reply.shown)
-                await self._call(speaker, reply, since)
+                job = await self._job_of(speaker)
+                if job is None or job.status is not JobStatus.CANCELLED:  # who has cancelled waits for nothing
+                    waited = self._now() - (min(since, job.created_at) if job else since)  # for an earlier process, too
+                    await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
                 return
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
-
-    async def _call(self, speaker: Speaker, reply: ChatReply[Payload], since: datetime) -> None:
-        """As live.py does: who has cancelled waits for nothing, and who asked an earlier process waits since then."""
-        job = await self._job_of(speaker)
-        if job is None or job.status is not JobStatus.CANCELLED:
-            waited = self._now() - (min(since, job.created_at) if job else since)
-            await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
 
 
 def _turn(key: str) -> str:

@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice, best_effort
+from adapters.chat.reply import (
+    AddressDead,
+    ChatReply,
+    EditPace,
+    FilesRefused,
+    StoppedByPerson,
+    Voice,
+    best_effort,
+    ended_with_block,
+)
 from core.library.session import Waiting
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address, Delivery
 from core.model.errors import GorkdError, JobNotFound, StoreError
-from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
 from core.model.ports import Turns, utc_now
 from core.modes import files_of
 from core.pipeline.researcher import Researcher
@@ -143,34 +152,6 @@ class LiveAnswers(LivingMessages[Payload]):
         self._researcher, self._voice, self._now = researcher, voice, now
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
-    async def answer(
-        self,
-        request: ResearchRequest,
-        reply: ChatReply[Payload],
-        *,
-        dedupe_key: str,
-        attachments: Sequence[Attachment] = (),
-    ) -> ResearchJob | None:
-        """Research `request` in `reply`; None when it was refused, or is answered elsewhere already.
-
-        Returns when the answer is delivered. Errors of the platform itself are logged, never raised.
-        """
-
-        async def submit() -> ResearchJob:
-            return await self._researcher.submit(request, dedupe_key=dedupe_key, attachments=attachments)
-
-        return await self.answer_job(submit, reply, known=await self.known(request.scope, dedupe_key))
-
-    async def answer_job(
-        self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
-    ) -> ResearchJob | None:
-        """As `answer`, for a job that `submit` makes (retry, ask again, improve)."""
-        job = await self.accept(submit, reply, known=known)
-        if job is None:
-            return None
-        await asyncio.shield(self.follow(job, reply))
-        return await self._ended(job)
-
     async def accept(
         self,
         submit: Callable[[], Awaitable[ResearchJob]],
@@ -179,7 +160,8 @@ class LiveAnswers(LivingMessages[Payload]):
         known: bool = False,
         is_kept: bool = False,
     ) -> ResearchJob | None:
-        """Store the job and its message's address, and nothing else: what must be done before a platform is acked.
+        """Store the job that `submit` makes, and its message's address: what must be done before a platform is acked,
+        and all that `follow` needs. Errors of the platform itself are logged, never raised.
 
         None when the question was refused (which `reply` says then) or `known` to be answered elsewhere. Of what
         `is_kept` by who calls nothing is said while the records are away: it raises `StoreError`, to be tried again.
@@ -188,9 +170,7 @@ class LiveAnswers(LivingMessages[Payload]):
         self._accepting.append(address)
         try:
             job = await submit()
-            if known and await self._is_taken(job):
-                return None
-            if job.id in self._alive:
+            if (known and await self._is_taken(job)) or job.id in self._alive:
                 return None
             await self._researcher.attach(job.id, reply.address)
         except GorkdError as error:
@@ -252,15 +232,9 @@ class LiveAnswers(LivingMessages[Payload]):
         return [waiting[job_id] for job_id in ours if job_id in waiting and job_id not in self._alive]
 
     async def _is_taken(self, job: ResearchJob) -> bool:
-        """Of a re-sent event: its message lives, waits to be resumed, or has had its answer."""
+        """Of a re-sent event: its message waits to be resumed, or has had its answer."""
         waiting = {delivery.job.id for delivery in await self._researcher.undelivered(self._platform)}
-        return job.id in self._alive or job.id in waiting or job.status in TERMINAL_STATUSES
-
-    async def _ended(self, job: ResearchJob) -> ResearchJob | None:
-        with suppress(GorkdError):
-            ended = await self._researcher.job(job.id)
-            return ended if ended.status in TERMINAL_STATUSES else None
-        return None
+        return job.id in waiting or job.status in TERMINAL_STATUSES
 
     async def _live(self, live: _Live[Payload]) -> None:
         live.heard_at = asyncio.get_running_loop().time()
@@ -321,24 +295,36 @@ class LiveAnswers(LivingMessages[Payload]):
         live.is_away = True
         may_be_answered = live.is_answered or live.job.status in TERMINAL_STATUSES
         if not may_be_answered and asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
-            waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
-            elapsed_s = (self._now() - live.job.created_at).total_seconds()
-            told = self._voice.progress(live.job, waiting, max(0.0, elapsed_s))
+            told = self._drawn(live, replace(live.snapshot, message=say(wording.RECORDS_AWAY)))
             with suppress(StoppedByPerson):  # the next edit hears of it
                 await tried(live.reply, told, live.job.id, self._pace)
         await asyncio.sleep(wait_s)
 
     async def _show(self, live: _Live[Payload]) -> None:
-        """How far it is. Raises `StoreError` where the records cannot be asked, or not told where the message is."""
-        await self._edit(live, await self._progress(live))
+        """How far it is. An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a
+        Cancel. Raises `StoreError` where the records cannot be asked, or not told where the message is.
+        """
+        snapshot = live.snapshot
+        if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
+            snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
+        try:
+            await tried(live.reply, self._drawn(live, snapshot), live.job.id, self._pace)
+        except StoppedByPerson:
+            with best_effort(_log.warning, "not cancelled", job=live.job.id):
+                await self._researcher.cancel(live.job.id)
+        await self._attach(live)
         if live.is_away:
             raise StoreError("the message's address could not be kept")
+
+    def _drawn(self, live: _Live[Payload], snapshot: Snapshot) -> Payload:
+        elapsed_s = (self._now() - live.job.created_at).total_seconds()
+        return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
         loop = asyncio.get_running_loop()
         await self._show(live)
-        async with _reading(self._read(live)) as reading:
+        async with ended_with_block(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
                 await self._pause(live, reading)
@@ -356,7 +342,7 @@ class LiveAnswers(LivingMessages[Payload]):
         That is an earlier answer (D12), and the first sentence; those after it wait for their turn.
         """
         every_s = self._pace.stream_every_s if live.reply.is_streaming else self._pace.edit_every_s
-        async with _reading(live.urgent.wait()) as urgent:
+        async with ended_with_block(live.urgent.wait()) as urgent:
             news: set[asyncio.Future[Any]] = {reading, urgent}
             await asyncio.wait(news, timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
         live.urgent.clear()
@@ -369,22 +355,6 @@ class LiveAnswers(LivingMessages[Payload]):
             is_first = bool(live.snapshot.sentences) and not had_sentences
             if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier) or is_first:
                 live.urgent.set()
-
-    async def _progress(self, live: _Live[Payload]) -> Payload:
-        snapshot = live.snapshot
-        if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
-            snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
-        elapsed_s = (self._now() - live.job.created_at).total_seconds()
-        return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
-
-    async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
-        """An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a Cancel."""
-        try:
-            await tried(live.reply, payload, live.job.id, self._pace)
-        except StoppedByPerson:
-            with best_effort(_log.warning, "not cancelled", job=live.job.id):
-                await self._researcher.cancel(live.job.id)
-        await self._attach(live)
 
     async def _attach(self, live: _Live[Payload]) -> None:
         """Remember where the message is now."""
@@ -404,10 +374,12 @@ class LiveAnswers(LivingMessages[Payload]):
         """The last edit, and another one where the answer was corrected meanwhile."""
         said = ""
         while (shown := await self._shown(live)) is not None:
-            job, result = shown
-            late = await self._correction(job)
+            (job, result), late, is_other = shown, "", False
+            with best_effort(_log.warning, "not known whether it was corrected"):
+                late = await self._researcher.take_correction(job.id)
+                is_other = bool(late) and await self._researcher.result(job.id) != result
             said = said or late
-            if late and await self._differs(job, result):
+            if is_other:
                 live.attached = None
                 await self._attach(live)
                 continue
@@ -456,17 +428,6 @@ class LiveAnswers(LivingMessages[Payload]):
             else:
                 return job, result
         return None
-
-    async def _differs(self, job: ResearchJob, shown: JobResult | None) -> bool:
-        """Whether the answer is another one than was shown."""
-        with best_effort(_log.warning, "not known whether it was corrected"):
-            return await self._researcher.result(job.id) != shown
-        return False
-
-    async def _correction(self, job: ResearchJob) -> str:
-        with best_effort(_log.warning, "not known whether it was corrected"):
-            return await self._researcher.take_correction(job.id)
-        return ""
 
     async def _place_with_files(
         self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool
@@ -560,14 +521,3 @@ def _log_unedited(why: Exception) -> None:
     is_slow = isinstance(why, TimeoutError)
     extra = {"reason": "no answer in time"} if is_slow else {}
     _log.warning("message could not be edited", exc_info=None if is_slow else why, extra=extra)
-
-
-@asynccontextmanager
-async def _reading(work: Awaitable[T]) -> AsyncIterator[asyncio.Future[T]]:
-    """`work` as a task that ends with the block."""
-    task = asyncio.ensure_future(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -30,6 +30,7 @@ LEARN_S = 0.5  # what is pressed must be acknowledged within 3 s
 _log = logging.getLogger(__name__)
 
 Payload = TypeVar("Payload")
+T = TypeVar("T")
 Words = ParamSpec("Words")
 Payload_contra = TypeVar("Payload_contra", contravariant=True)
 Payload_co = TypeVar("Payload_co", covariant=True)
@@ -196,6 +197,17 @@ def best_effort(
         yield
     except of as error:
         log(failed, extra={**named, "error": why(error)})
+
+
+@asynccontextmanager
+async def ended_with_block(work: Coroutine[Any, Any, T], name: str | None = None) -> AsyncIterator[asyncio.Task[T]]:
+    """`work` as a task, which is cancelled and waited for at the block's end."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def in_its_language(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from core.model.delivery import Address
 from core.model.errors import GorkdError
@@ -53,15 +54,24 @@ Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by
 
 
 @dataclass(frozen=True)
+class Upload:
+    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
+
+    name: str
+    content: bytes = field(repr=False)
+    description: str = ""
+
+
+@dataclass(frozen=True)
 class WatchSaid:
     """What is said to who asked, below a `title` where it has one, and the buttons below it, which are about `job`; a
-    `file` is a name and bytes, for platforms where it can be attached.
+    `file` is for platforms where it can be attached.
     """
 
     lines: tuple[str, ...]
     job: ResearchJob | None = None
     buttons: tuple[CardButton, ...] = ()
-    file: tuple[str, bytes] | None = None
+    file: Upload | None = None
     title: str = ""
 
     @property
@@ -91,19 +101,23 @@ async def obey_wish(
             there = await elsewhere(wish.channel) if wish.channel else place
             if there is None:
                 return WatchSaid((say("I cannot ask there for you; please say it in that channel itself."),))
-            at = there.told(wish.manner)
-            if wish.kind == "schedule":
-                request = _request(wish.question, there)
-                begun = await desk.schedule(request, rhythm=rhythm, address=at, manner=wish.manner)
-            else:
-                request = _request(wish.url, there)
-                begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=at, manner=wish.manner)
+            begin = desk.schedule if wish.kind == "schedule" else partial(desk.watch_source, wish.url)
+            request = ResearchRequest(
+                wish.question if wish.kind == "schedule" else wish.url, there.scope, asker=there.asker,
+                channel=there.channel, thread=there.thread, is_private=there.scope.is_one_persons,
+            )  # fmt: skip
+            begun = await begin(request, rhythm=rhythm, address=there.told(wish.manner), manner=wish.manner)
             return WatchSaid((words.begun_line(begun),))
         case "list":
             theirs = await desk.of(place.scope.tenant, place.asker)
             aside = [watch.id for watch in theirs if place.is_overheard and watch.scope != place.scope]
             return WatchSaid(tuple(words.list_lines(theirs, aside)))
-    return await _change(wish, await _meant(wish, job, researcher, place), researcher)
+    watch = await _meant(wish, job, researcher, place)
+    if watch is None:
+        return WatchSaid((say(words.NOTHING_WATCHED), say(words.HELP)))
+    change, said = (desk.stop, say(words.STOPPED)) if wish.kind == "stop" else (desk.renew, say(words.RENEWED))
+    await change(watch)
+    return WatchSaid((said,))
 
 
 async def obey_press(button: str, job: ResearchJob, researcher: Researcher, place: WatchPlace) -> WatchSaid:
@@ -130,16 +144,6 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
     return WatchSaid((said,))
 
 
-async def _change(wish: WatchWish, watch: Watch | None, researcher: Researcher) -> WatchSaid:
-    if watch is None:
-        return WatchSaid((say(words.NOTHING_WATCHED), say(words.HELP)))
-    if wish.kind == "stop":
-        await researcher.watching.stop(watch)
-        return WatchSaid((say(words.STOPPED),))
-    await researcher.watching.renew(watch)
-    return WatchSaid((say(words.RENEWED),))
-
-
 async def _begin(
     job: ResearchJob, researcher: Researcher, place: WatchPlace, rhythm: Rhythm, manner: Manner
 ) -> WatchSaid:
@@ -162,13 +166,6 @@ async def _meant(wish: WatchWish, job: ResearchJob | None, researcher: Researche
     if watch is not None and watch.asker == place.asker and watch.is_active:
         return watch
     return theirs[0] if len(theirs) == 1 else None
-
-
-def _request(query: str, place: WatchPlace) -> ResearchRequest:
-    return ResearchRequest(
-        query, place.scope, asker=place.asker, channel=place.channel, thread=place.thread,
-        is_private=place.scope.is_one_persons,
-    )  # fmt: skip
 
 
 async def nowhere_else(_: str) -> WatchPlace | None:

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from adapters.chat.discord.administering import SettingsForm
+from adapters.chat.discord.administering import settings_form
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.payload import CommandWords
 from adapters.chat.discord.render import TYPED as ON_DISCORD
@@ -299,7 +299,7 @@ async def test_nothing_of_the_settings_forms_and_of_slacks_home_is_left_in_engli
     ]
     modals: list[Any] = [settings_modal(kept, ceilings, changes), saved_modal(changes), saved_modal([]),
                          list(log_message(changes).blocks)]  # fmt: skip
-    forms = [SettingsForm(group, kept, ceilings).to_dict() for group in GROUPS]
+    forms = [settings_form(group, kept, ceilings).to_dict() for group in GROUPS]
 
     shown = " | ".join(words_of_blocks([*modals, *forms, home_view([], [], samples.LINKS)]))
     shown = re.sub(r"/[a-z-]+(?: [a-z]+)?", "", shown)

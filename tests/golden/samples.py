@@ -276,5 +276,11 @@ def chat_deps(researcher: ScriptedResearcher | None = None) -> ChatDeps:
     """Of a bot that speaks with nobody: it has no library, and nobody has it."""
     nothing = cast(Any, None)
     return ChatDeps(
-        cast(Any, researcher or ScriptedResearcher()), LINKS, Tenancy(*[nothing] * 4), nothing, nothing, ChatTurns()
+        cast(Any, researcher or ScriptedResearcher()),
+        LINKS,
+        Tenancy(*[nothing] * 4),
+        nothing,
+        nothing,
+        ChatTurns(),
+        nothing,
     )

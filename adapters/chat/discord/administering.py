@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from discord import app_commands
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import open_form
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordButton, DiscordMessage, submitted, word
+from adapters.chat.discord.payload import DiscordButton, DiscordMessage, word
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
@@ -44,16 +45,14 @@ _FORM = rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})"
 _CHANNELS = [discord.ChannelType.text, discord.ChannelType.news, discord.ChannelType.forum, discord.ChannelType.voice]
 
 
-class SettingsForm(discord.ui.Modal):
+def settings_form(group: Group, kept: KeptSettings, ceilings: Ceilings) -> discord.ui.Modal:
     """The settings of one group, as they were at a version; read from the interaction itself, as other forms are."""
-
-    def __init__(self, group: Group, kept: KeptSettings, ceilings: Ceilings) -> None:
-        super().__init__(title=say(GROUPS[group]), custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
-        for field in FIELDS.values():
-            made = _component(field, kept.settings, ceilings) if field.group == group else None
-            if made is not None:
-                label, hint = said_word(field.title)[:LABEL_ROOM], said_word(field.hint)[:HINT_ROOM]
-                self.add_item(discord.ui.Label(text=label, description=hint, component=made))
+    form = discord.ui.Modal(title=say(GROUPS[group]), custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
+    for field in FIELDS.values():
+        if field.group == group and (made := _component(field, kept.settings, ceilings)):
+            label, hint = said_word(field.title)[:LABEL_ROOM], said_word(field.hint)[:HINT_ROOM]
+            form.add_item(discord.ui.Label(text=label, description=hint, component=made))
+    return form
 
 
 def settings_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
@@ -62,28 +61,37 @@ def settings_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     @app_commands.default_permissions(manage_guild=True)
     async def research_settings(interaction: Asked) -> None:
-        await bot.whisper(interaction, partial(_panel, bot, interaction))
+        await _for_managers(bot, interaction, partial(_panel, bot))
 
     return research_settings
+
+
+async def _for_managers(
+    bot: ResearchClient, interaction: Asked, make: Callable[[str], Awaitable[DiscordMessage]]
+) -> None:
+    """What `make` gives for the tenant, to whoever may manage the server."""
+    place = place_of_interaction(interaction)
+    refusal = bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
+    await bot.whisper(interaction, partial(make, place.scope.tenant) if place.is_manager else refusal)
 
 
 async def press_settings(bot: ResearchClient, interaction: Asked, group: str) -> None:
     """A button below the settings: a form, or the log."""
     if group == LOG or not place_of_interaction(interaction).is_manager:
-        await bot.whisper(interaction, partial(_log_of, bot, interaction))
+        await _for_managers(bot, interaction, partial(_log_of, bot))
         return
     tenant = place_of_interaction(interaction).scope.tenant
     try:
-        form = SettingsForm(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
+        form = settings_form(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
     except GorkdError as error:
         await bot.whisper(interaction, bot.voice.refusal(error.user_message))
         return
     await open_form(interaction, form)
 
 
-def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
+def settings_of(custom_id: str, rows: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, str]] | None:
     """Of a submitted form the version it was filled in from, and what it says by setting; None for any other."""
-    found, rows = submitted(interaction, _FORM)
+    found = re.fullmatch(_FORM, custom_id)
     if found is None:
         return None
     fields = (row.get("component") or {} for row in rows)
@@ -98,14 +106,10 @@ def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
 async def submit_settings(bot: ResearchClient, interaction: Asked, version: int, given: dict[str, str]) -> None:
     """Save what a form says, and show the settings as they are then, with what was wrong."""
 
-    async def make() -> DiscordMessage:
-        place = place_of_interaction(interaction)
-        if not place.is_manager:
-            return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-        tenant = place.scope.tenant
+    async def make(tenant: str) -> DiscordMessage:
         try:
             settings = read_settings(given, (await bot.rules.show(tenant)).settings)
-            changes = await bot.rules.save(tenant, settings, version=version, who=str(place.user_id))
+            changes = await bot.rules.save(tenant, settings, version=version, who=str(interaction.user.id))
             bot.tongues.note_workspace(tenant, settings.spoken)
             notice = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
         except SettingsRefused as refused:
@@ -115,16 +119,13 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
             notice = f"{word('settings.not_saved')}\n{wrong}"
         except SettingsChanged as changed:
             notice = changed.user_message
-        return await _panel(bot, interaction, notice=notice)
+        return await _panel(bot, tenant, notice=notice)
 
-    await bot.whisper(interaction, make)
+    await _for_managers(bot, interaction, make)
 
 
-async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -> DiscordMessage:
-    place = place_of_interaction(interaction)
-    if not place.is_manager:
-        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-    kept, changes = await bot.rules.show(place.scope.tenant), await bot.rules.log(place.scope.tenant, limit=1)
+async def _panel(bot: ResearchClient, tenant: str, *, notice: str = "") -> DiscordMessage:
+    kept, changes = await bot.rules.show(tenant), await bot.rules.log(tenant, limit=1)
     embed = discord.Embed(title=say(wording.SETTINGS), description=notice or word("settings.text"), colour=COLOUR)
     for group, title in GROUPS.items():
         embed.add_field(name=say(title), value=_listed(group, kept.settings), inline=False)
@@ -136,11 +137,8 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
 
-async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:
-    place = place_of_interaction(interaction)
-    if not place.is_manager:
-        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-    changes = await bot.rules.log(place.scope.tenant, limit=LOG_LENGTH)
+async def _log_of(bot: ResearchClient, tenant: str) -> DiscordMessage:
+    changes = await bot.rules.log(tenant, limit=LOG_LENGTH)
     lines = [_told(change) for change in changes if change.key in FIELDS]
     said = "\n".join(lines) or say(wording.NO_CHANGES_YET)
     return bot.voice.notice(f"**{say(wording.SETTINGS_LOG)}**\n{said}"[:2000])

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import discord
@@ -29,10 +29,19 @@ from adapters.chat.discord.administering import (
     settings_of,
     submit_settings,
 )
-from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
-from adapters.chat.discord.incoming import conversation_of, elsewhere, forget_messages, hear, hear_edited
+from adapters.chat.discord.incoming import (
+    choose,
+    conversation_of,
+    elsewhere,
+    forget_messages,
+    hear,
+    hear_edited,
+    press_button,
+    submit_form,
+    watch_place,
+)
 from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,
@@ -41,8 +50,6 @@ from adapters.chat.discord.payload import (
     PRESSES,
     CommandWords,
     DiscordMessage,
-    pressed,
-    submitted,
     word,
     written,
 )
@@ -50,11 +57,11 @@ from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, text_of
 from adapters.chat.library import LiveTalks
-from adapters.chat.reply import best_effort
-from adapters.chat.watching import WatchPlace, last_answer
+from adapters.chat.reply import best_effort, ended_with_block
+from adapters.chat.watching import last_answer
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
-from core.model.job import Depth, ResearchJob, ResearchRequest
+from core.model.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
@@ -78,16 +85,13 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
     async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
-        resuming = asyncio.create_task(bot.keep_resuming(), name="discord resume")
-        taking = asyncio.create_task(bot.keep_taking_away(), name="discord taking away")
         try:
-            await asyncio.shield(running)
+            async with ended_with_block(bot.keep_resuming()), ended_with_block(bot.keep_taking_away()):
+                await asyncio.shield(running)
         finally:
-            resuming.cancel()
-            taking.cancel()
             await bot.retire()
             await bot.close()
-            await asyncio.gather(running, resuming, taking, return_exceptions=True)
+            await asyncio.gather(running, return_exceptions=True)
 
 
 class ResearchBot(ResearchClient):
@@ -197,7 +201,19 @@ class ResearchBot(ResearchClient):
         if interaction.type not in (discord.InteractionType.component, discord.InteractionType.modal_submit):
             return
         await self.speak_to(interaction)
-        custom_id, chosen = pressed(interaction)
+        sent = cast("dict[str, Any]", interaction.data or {})
+        custom_id, rows = str(sent.get("custom_id") or ""), sent.get("components") or []
+        if interaction.type is discord.InteractionType.component:
+            await self._pressed(interaction, custom_id, str((sent.get("values") or [""])[0]))
+        elif found := re.fullmatch(OF_JOB, custom_id):
+            await submit_form(self, interaction, found["press"], found["job_id"], written(rows))
+        elif found := re.fullmatch(OF_LIBRARY, custom_id):
+            await press_library(self, interaction, f"{found['words']} {written(rows)}", found["tag"])
+        elif given := settings_of(custom_id, rows):
+            await submit_settings(self, interaction, *given)
+
+    async def _pressed(self, interaction: Asked, custom_id: str, chosen: str) -> None:
+        """A button, or what was `chosen` in a menu."""
         if found := re.fullmatch(OF_JOB, custom_id):
             await press_button(self, interaction, found["press"], found["job_id"])
         elif (found := re.fullmatch(OF_MENU, custom_id)) and chosen in PRESSES:
@@ -206,13 +222,6 @@ class ResearchBot(ResearchClient):
             await press_library(self, interaction, found["words"], found["tag"])
         elif found := re.fullmatch(OF_SETTINGS, custom_id):
             await press_settings(self, interaction, found["group"])
-        elif (form := submitted(interaction, OF_JOB))[0]:
-            await submit_form(self, interaction, form[0]["press"], form[0]["job_id"], written(form[1]))
-        elif (form := submitted(interaction, OF_LIBRARY))[0]:
-            words = f"{form[0]['words']} {written(form[1])}"
-            await press_library(self, interaction, words, form[0]["tag"])
-        elif given := settings_of(interaction):
-            await submit_settings(self, interaction, *given)
 
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
@@ -446,11 +455,8 @@ def _shows(bot: ResearchClient, name: str, does: str, deed: Show) -> app_command
 
 
 async def _told(bot: ResearchClient, interaction: Asked, deed: Show | Watching, place: DiscordPlace) -> DiscordMessage:
-    async def where(watched: ResearchJob | None) -> WatchPlace:
-        return await watch_place(interaction, place, watched.scope if watched else place.scope)
-
-    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
-    return said or bot.voice.help()
+    where = partial(watch_place, interaction, place)
+    return await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place))) or bot.voice.help()
 
 
 def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:

@@ -129,33 +129,21 @@ class ResearchClient(discord.AutoShardedClient):
             await tried(reply, self.voice.notice(say(wording.ON_IT)), key, self.pace)
 
         async def submit() -> ResearchJob:
-            async with self.unsubmitted.storing(key, request, reply.spot):
+            async with self.unsubmitted.storing(key, request, reply.address):
                 attachments = await read_files(self.researcher, files)
                 return await self.researcher.submit(
                     request, dedupe_key=key, attachments=attachments, address=reply.address
                 )
 
-        await self._answer(submit, reply, known=await self.live.known(request.scope, key))
+        await self.answer(submit, reply, known=await self.live.known(request.scope, key))
 
     async def answer(
-        self,
-        submit: Callable[[Address], Awaitable[ResearchJob]],
-        spot: MessageAddress,
-        *,
-        known: bool = False,
-        in_place: bool = False,
-    ) -> DiscordReply:
-        """Keep a message alive until the job that `submit` makes has ended; returns it as it was left.
+        self, submit: Callable[[], Awaitable[ResearchJob]], reply: DiscordReply, *, known: bool = False
+    ) -> None:
+        """Keep a message alive until the job that `submit` makes has ended; what is refused is told its asker alone.
 
-        The job is stored with the message's address, so that whoever restarts in between goes on there.
+        The job is to be stored with the message's address, so that whoever restarts in between goes on there.
         """
-        reply = self.reply(spot)
-        reply.in_place = in_place
-        await self._answer(partial(submit, spot.to_address()), reply, known=known)
-        return reply
-
-    async def _answer(self, submit: Callable[[], Awaitable[ResearchJob]], reply: DiscordReply, *, known: bool) -> None:
-        """What is refused is the asker's own business."""
 
         async def submitted() -> ResearchJob:
             if reply.is_dismissed:
@@ -173,7 +161,9 @@ class ResearchClient(discord.AutoShardedClient):
             reply.is_refused = True
             await reply.edit(self.voice.refusal(word("asking.restarting")))
         else:
-            await self.live.answer_job(refusable, reply, known=known)
+            job = await self.live.accept(refusable, reply, known=known)
+            if job is not None:
+                await asyncio.shield(self.live.follow(job, reply))
 
     async def tell_outage(self, reply: DiscordReply) -> None:
         await tried(reply, self.voice.notice(say(wording.RECORDS_AWAY)), "outage", self.pace)
@@ -188,8 +178,8 @@ class ResearchClient(discord.AutoShardedClient):
             return place.is_admin
 
         return Speaking(
-            self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, elsewhere, self.taking_away,
-            self.proving, is_admin, may_offer=False,
+            self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, self.proving,
+            elsewhere, self.taking_away, is_admin, may_offer=False,
         )  # fmt: skip
 
     def reply(self, spot: MessageAddress) -> DiscordReply:
@@ -310,21 +300,19 @@ Reopen = Callable[[Address], Awaitable[DiscordReply | None]]
 
 
 class UnsubmittedQuestions:
-    """Those of one bot."""
-
     def __init__(self, messages: Messages, researcher: Researcher, voice: DiscordVoice, pace: EditPace) -> None:
         self._messages, self._researcher, self._voice, self._pace = messages, researcher, voice, pace
         self._under_way: set[str] = set()
 
     @asynccontextmanager
-    async def storing(self, key: str, request: ResearchRequest, spot: MessageAddress) -> AsyncIterator[None]:
+    async def storing(self, key: str, request: ResearchRequest, at: Address) -> AsyncIterator[None]:
         """Within the block a job is made, which is stored under `key`. What is interrupted stays noted.
 
         Raises `StoreError` where it cannot be noted: the job could not be stored either.
         """
         self._under_way.add(key)
         try:
-            at, scope = spot.to_address(), request.scope
+            scope = request.scope
             said = {"asked": request.query, "tenant": scope.tenant, "visibility": scope.visibility}
             note = replace(at, platform=UNSUBMITTED, data={**at.data, **said})
             await self._messages.begin(key, scope, request.asker, note)

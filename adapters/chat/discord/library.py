@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,6 @@ from adapters.chat.discord.payload import (
     CUSTOM_ID_LIMIT,
     DiscordButton,
     DiscordMessage,
-    DiscordUpload,
     Row,
     wish_form,
     word,
@@ -25,6 +25,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.fitting import last_lines
+from adapters.chat.watching import Upload
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
 from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
 from core.model.errors import GorkdError, StoreError
@@ -60,7 +61,7 @@ class TalkTurn:
         place = self.place
         return Speaker(
             place.scope, place.talk, str(place.user_id),
-            is_admin=place.is_admin, key=_key(self.key), channel=place.public_id,
+            is_admin=place.is_admin, key=f"discord:{self.key}", channel=place.public_id,
         )  # fmt: skip
 
 
@@ -143,18 +144,15 @@ async def _take(
         await reply.edit(bot.voice.refusal(error.user_message))
         return
     if isinstance(said, Addition):
-        await bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
+        answering = bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
     else:
-        await bot.library.say(turn.speaker, said, reply, about=about)
+        answering = bot.library.say(turn.speaker, said, reply, about=about)
+    await asyncio.shield(answering)
 
 
 def library_key(message_id: int) -> str:
     """What the research of a message's words is stored under."""
-    return Speaker(LOCAL, "", key=_key(str(message_id))).dedupe_key
-
-
-def _key(said_id: str) -> str:
-    return f"discord:{said_id}"
+    return Speaker(LOCAL, "", key=f"discord:{message_id}").dedupe_key
 
 
 def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:
@@ -212,11 +210,11 @@ class DiscordLibraryVoice:
         small_print = "\n\n" if card.next_steps else ""
         small_print += "\n".join(f"-# {rich(line, LINE_ROOM)}" for line in card.next_steps)
         embed.description = rich(card.text, PAGE_ROOM if card.picture else TEXT_ROOM) + small_print
-        files = [DiscordUpload(PICTURE, card.picture)] if card.picture else []
+        files = [Upload(PICTURE, card.picture)] if card.picture else []
         if card.picture:
             embed.set_image(url=f"attachment://{PICTURE}")
         if card.file is not None:
-            files.append(DiscordUpload(card.file[0], card.file[1].encode()))
+            files.append(Upload(card.file[0], card.file[1].encode()))
         head = f"**{title}**\n" if title else ""
         text = f"{head}{rich(card.text, PLAIN_ROOM)}{small_print}"
         return DiscordMessage(embed, text, _rows(card), files=tuple(files))

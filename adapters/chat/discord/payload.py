@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any
 
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.translate import Asked
+from adapters.chat.watching import Upload
 from core.presentation import wording
 from core.text import saying
 from core.text.saying import known_language, say, speaking
@@ -45,18 +45,6 @@ class MoreMenu:
     job_id: str
     choices: tuple[tuple[str, str], ...]
 
-    @property
-    def custom_id(self) -> str:
-        return f"more:{self.job_id}"
-
-
-@dataclass(frozen=True)
-class DiscordUpload:
-    """A file that is shown with the message."""
-
-    name: str
-    content: bytes = field(repr=False)
-
 
 Row = tuple[DiscordButton | MoreMenu, ...]
 
@@ -76,7 +64,7 @@ class DiscordMessage:
     page_url: str = ""
     thread_name: str = ""
     details: tuple[discord.Embed, ...] = ()
-    files: tuple[DiscordUpload, ...] = ()
+    files: tuple[Upload, ...] = ()
 
     @property
     def without_files(self) -> DiscordMessage:
@@ -124,43 +112,27 @@ def job_of(message: discord.Message | None) -> str:
     return ""
 
 
-class TextForm(discord.ui.Modal):
-    """One question. Its answer is read from the interaction itself, so that it outlives a restart."""
+def _text_form(custom_id: str, title: str, label: str, hint: str, *, is_required: bool = True) -> discord.ui.Modal:
+    """One question, with an example in its field. What is answered is read from the interaction itself, so that it
+    outlives a restart.
+    """
+    form = discord.ui.Modal(title=title, custom_id=custom_id, timeout=15 * 60.0)
+    field: discord.ui.TextInput[Any] = discord.ui.TextInput(
+        style=discord.TextStyle.paragraph, placeholder=hint, max_length=REASON_LIMIT, required=is_required
+    )
+    form.add_item(discord.ui.Label(text=label, component=field))
+    return form
 
-    def __init__(self, custom_id: str, texts: tuple[str, str, str], *, is_required: bool = True) -> None:
-        """`texts` are the title, the label of the field, and the example that stands in it."""
-        title, label, hint = texts
-        super().__init__(title=title, custom_id=custom_id, timeout=15 * 60.0)
-        field: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, placeholder=hint, max_length=REASON_LIMIT, required=is_required
-        )
-        self.add_item(discord.ui.Label(text=label, component=field))
 
-
-def wrong_form(custom_id: str) -> TextForm:
+def wrong_form(custom_id: str) -> discord.ui.Modal:
     """What is wrong with an answer, which need not be said."""
     texts = say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
-    return TextForm(custom_id, texts, is_required=False)
+    return _text_form(custom_id, *texts, is_required=False)
 
 
-def wish_form(custom_id: str) -> TextForm:
+def wish_form(custom_id: str) -> discord.ui.Modal:
     """What `improve` is to mind, of an answer or in the library."""
-    return TextForm(custom_id, (say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)))
-
-
-def pressed(interaction: Asked) -> tuple[str, str]:
-    """The id of the button or menu that was pressed, and what was chosen in the menu; "" for any other interaction."""
-    sent = cast("dict[str, Any]", interaction.data or {})
-    is_pressed = interaction.type is discord.InteractionType.component
-    return (str(sent.get("custom_id") or ""), str((sent.get("values") or [""])[0])) if is_pressed else ("", "")
-
-
-def submitted(interaction: Asked, custom_id: str) -> tuple[re.Match[str] | None, list[dict[str, Any]]]:
-    """Of a submitted form whose id matches, the match and its rows, for `written`; None for any other interaction."""
-    sent = cast("dict[str, Any]", interaction.data or {})
-    is_form = interaction.type is discord.InteractionType.modal_submit
-    found = re.fullmatch(custom_id, str(sent.get("custom_id") or "")) if is_form else None
-    return found, sent.get("components") or []
+    return _text_form(custom_id, say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT))
 
 
 def written(components: list[dict[str, Any]]) -> str:
@@ -176,7 +148,7 @@ def _item(button: DiscordButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, MoreMenu):
         options = [discord.SelectOption(label=label, value=press) for press, label in button.choices]
         said = word("answer.more")
-        return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
+        return discord.ui.Select(custom_id=f"more:{button.job_id}", placeholder=said, options=options, row=row)
     if button.url:
         return discord.ui.Button(label=button.label, url=button.url, row=row)
     style = discord.ButtonStyle.primary if button.is_primary else discord.ButtonStyle.secondary

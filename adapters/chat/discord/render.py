@@ -32,7 +32,6 @@ from adapters.chat.discord.payload import (
     SHARED_SOURCES,
     DiscordButton,
     DiscordMessage,
-    DiscordUpload,
     MoreMenu,
     Row,
     word,
@@ -80,7 +79,7 @@ LINKED_ROOM = 3 * LINE_ROOM  # of a line with its links, which nobody sees
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
 # What stands below the answer, in its order; of what has no room, the last wanted goes first.
 _BELOW = ("marks", "plan", "sources", "limitations", "searched", "advice", "files", "offer")
-_WANTED_FIRST = ("sources", "offer", "files", "plan")
+_WANTED_LAST = ("plan", "files", "offer", "sources")
 _FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is worth a place in the row
 
 EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
@@ -163,10 +162,13 @@ class DiscordVoice:
         if card.outcome == "ended":
             return replace(_ended(embed, card, job), job_id=job.id)
         parts = _FittedAnswer(card, page_url, first_asker, _passages(self.links, job, card))
-        message = replace(_composed(embed, parts, card.footer, _rows(job, card)), job_id=job.id)
+        frame = units(f"**{embed.title}**\n\n-# {card.footer}")
+        short = parts.within(CONTENT_LIMIT - frame)
+        message = _message(embed, parts.within(DESCRIPTION_LIMIT), card.footer, _rows(job, card), short=short)
+        message = replace(message, job_id=job.id)
         if card.outcome == "insufficient":
             return message
-        return replace(message, thread_name=_thread_name(card), details=tuple(parts.details()))
+        return replace(message, thread_name=_thread_name(card), details=parts.details())
 
     @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
@@ -201,7 +203,7 @@ class DiscordVoice:
         title = [f"**{plain(said.title, LINE_ROOM)}**"] if said.title else []
         shown = self.notice(within([*title, *(rich(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
         rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
-        return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
+        return replace(shown, rows=rows, files=(said.file,) if said.file else ())
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)
@@ -265,12 +267,11 @@ class _FittedAnswer:
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last wanted yield to it."""
         card = self.card
-        name = "" if card.found else f"**{say(wording.ANSWER)}**: "
-        before = f"{_asked(card.asked)}\n{self._understood()}{self._earlier()}\n{name}"
+        before = self._head()
         view = page_link(self.page_url)
         said, least = self._shown(), (limit * LEAST_FOUND if card.found else LEAST_ANSWER)
         parts = self._below(said)
-        for name in sorted(parts, key=_yields):
+        for name in sorted(parts, key=lambda name: _WANTED_LAST.index(name) if name in _WANTED_LAST else -1):
             if limit - units(before) - units(self._tail(parts, view)) >= least:
                 break
             del parts[name]
@@ -285,14 +286,16 @@ class _FittedAnswer:
         gap = "\n" if text.startswith(FENCE) else ""  # code begins a line of its own
         return before + gap + text + self._tail(parts, view)
 
-    def details(self) -> list[discord.Embed]:
+    def details(self) -> tuple[discord.Embed, ...]:
         """What a thread under the answer holds: the detail, and all sources."""
         more = f"… {page_link(self.page_url)}".rstrip()
         detail = self._linked(self.card.part("detail").text, DESCRIPTION_LIMIT, more=more)
         listed = _listed(self.card.sources, self.card.cited, DESCRIPTION_LIMIT) if self.card.sources else ""
         shown = [(word("answer.details"), detail), (say(wording.SOURCES), listed)]
         colour = COLOURS[self.card.level]
-        return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
+        return tuple(
+            discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()
+        )
 
     def _linked(self, text: str, room: int, *, more: str) -> str:
         """With its numbers as links where all of it then has room."""
@@ -307,14 +310,14 @@ class _FittedAnswer:
         below = [detail] if self.card.asked.name == "message" else tables_in(detail)
         return "\n\n".join([summary, *filter(None, below)])
 
-    def _understood(self) -> str:
-        said = self.card.part("understood").text
-        return f"-# {plain(said, LINE_ROOM)}\n" if said else ""
-
-    def _earlier(self) -> str:
-        earlier = self.card.part("earlier")
+    def _head(self) -> str:
+        """What was asked, how it was understood, and whose answer it was before."""
+        card = self.card
+        understood, earlier = plain(card.part("understood").text, LINE_ROOM), card.part("earlier")
         whom = f" <@{self.first_asker}>" if self.first_asker.isdigit() else ""
-        return f"*{earlier.label}{whom}: {plain(earlier.text, LINE_ROOM)}*\n" if earlier.text else ""
+        lines = [_asked(card.asked), *([f"-# {understood}"] if understood else [])]
+        lines += [f"*{earlier.label}{whom}: {plain(earlier.text, LINE_ROOM)}*"] if earlier.text else []
+        return "\n".join([*lines, "", "" if card.found else f"**{say(wording.ANSWER)}**: "])
 
     def _tail(self, parts: Mapping[str, str], view: str) -> str:
         below = [parts[name] for name in _BELOW if name in parts]
@@ -363,11 +366,6 @@ class _FittedAnswer:
             lines = [line.replace(". ", "\\. ", 1) for line in lines]  # Discord counts on from a list's first number
         more = [f"-# {say('and {number} more', number=listed.more)}"] if listed.more else []
         return "\n".join([f"**{say(wording.SOURCES)}**:", *lines, *more])
-
-
-def _yields(name: str) -> int:
-    """Least wanted first."""
-    return -_WANTED_FIRST.index(name) if name in _WANTED_FIRST else -len(_WANTED_FIRST) - 1
 
 
 TYPED = Typed(
@@ -472,19 +470,13 @@ def _asked(asked: CardPart) -> str:
     return f"**{asked.label}**\n> {said}" if asked.name == "message" else f"**{asked.label}**: {said}"
 
 
-def _composed(embed: discord.Embed, parts: _FittedAnswer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
-    frame = units(f"**{embed.title}**\n\n-# {footer}")
-    embed.description = parts.within(DESCRIPTION_LIMIT)
-    embed.set_footer(text=footer)
-    return DiscordMessage(embed, f"**{embed.title}**\n{parts.within(CONTENT_LIMIT - frame)}\n-# {footer}", rows)
-
-
-def _message(embed: discord.Embed, text: str, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
-    """`text` has at most 1800 characters."""
+def _message(embed: discord.Embed, text: str, footer: str, rows: tuple[Row, ...], *, short: str = "") -> DiscordMessage:
+    """`short` says the same in a plain message's room, where `text` has more than 1800 characters."""
     embed.description = text
     if footer:
         embed.set_footer(text=footer)
-    return DiscordMessage(embed, f"**{embed.title}**\n{text}" + (f"\n-# {footer}" if footer else ""), rows)
+    small_print = f"\n-# {footer}" if footer else ""
+    return DiscordMessage(embed, f"**{embed.title}**\n{short or text}{small_print}", rows)
 
 
 # Ideas, implementations and reports: lists with their sources, and code in blocks that are always closed

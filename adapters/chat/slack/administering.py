@@ -35,7 +35,7 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.threads import People
-from adapters.chat.slack.translate import Payload, id_of, tenant_of
+from adapters.chat.slack.translate import Payload, given_in, id_of, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, Json, ResearchJob, Scope
@@ -183,19 +183,8 @@ def given_settings(view: Mapping[str, Any]) -> tuple[int, dict[str, str]]:
     """Of a form that was sent off: the version it was filled in from, and what it says by setting."""
     values: Mapping[str, Mapping[str, Any]] = (view.get("state") or {}).get("values") or {}
     version = str(view.get("private_metadata") or "")
-    given = {key: _text(block.get(key) or {}) for key, block in values.items() if key in FIELDS}
+    given = {key: given_in(view, key) for key in values if key in FIELDS}
     return int(version) if version.isdecimal() else -1, given
-
-
-def _text(state: Mapping[str, Any]) -> str:
-    """As `read_setting` takes it."""
-    if "selected_conversations" in state:
-        return " ".join(state["selected_conversations"] or ())
-    if "selected_options" in state:
-        return " ".join(option["value"] for option in state["selected_options"] or ())
-    if "selected_option" in state:
-        return str((state["selected_option"] or {}).get("value") or "")
-    return str(state.get("value") or "")
 
 
 def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Block | None:
@@ -253,15 +242,12 @@ def _option(value: str, text: str) -> Block:
 
 
 def _told(changes: Sequence[SettingChange]) -> list[str]:
-    return [
-        f"{wording.day(change.at)}, {_person(change.who)}: *{said_word(FIELDS[change.key].title)}* {_from_to(change)}"
-        for change in changes
-        if change.key in FIELDS
-    ]
-
-
-def _person(who: str) -> str:
-    return f"<@{who}>" if who.startswith(("U", "W")) else wording.changed_by(who)
+    lines: list[str] = []
+    for change in changes:
+        who = f"<@{change.who}>" if change.who.startswith(("U", "W")) else wording.changed_by(change.who)
+        if field := FIELDS.get(change.key):
+            lines.append(f"{wording.day(change.at)}, {who}: *{said_word(field.title)}* {_from_to(change)}")
+    return lines
 
 
 def _from_to(change: SettingChange) -> str:

@@ -16,6 +16,7 @@ from typing import Literal
 import regex
 
 from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.watching import Upload
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
@@ -298,7 +299,9 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     if snapshot.earlier:
         return None
     title = f"{plain(snapshot.message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
-    listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
+    parts = snapshot.parts if len(snapshot.parts) > 1 else ()
+    listed = _stage_tasks(snapshot)
+    listed += [Task(f"part-{number}", _task_text(part) or "…", "in_progress") for number, part in enumerate(parts)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)
     if rows[1:]:  # there is more than to cancel
@@ -310,7 +313,7 @@ def done_plan(result: JobResult, sources: Sequence[Source]) -> list[Block]:
     """What was done for an answer, folded into one line above it; nothing above one that was given before."""
     done = {} if result.cached_at else wording.work_done(result, len(sources))
     came = {
-        "searched": " · ".join(f"“{query}”" for query in result.queries),
+        "searched": _quoted(result.queries),
         "read": ", ".join(dict.fromkeys(one.metadata.domain or one.title for one in sources)),
         "checked": _verdicts(result),
     }
@@ -360,28 +363,21 @@ def listed_rows(text: str) -> str:
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:
     """Planning, searching, reading, writing: what is behind is complete, and says what came of it."""
-    came = {JobStatus.PLANNING.value: _queries(snapshot), JobStatus.FETCHING.value: _read(snapshot)}
+    places = ", ".join(dict.fromkeys(line.partition(" – ")[0] for line in snapshot.sources))
+    came = {
+        JobStatus.PLANNING.value: _quoted(snapshot.queries),
+        JobStatus.FETCHING.value: f"{wording.counted(len(snapshot.sources), 'source')}: {places}"
+        if snapshot.sources
+        else "",
+    }
     return [
         Task(name, words, _OF_STAGE[state], came.get(name, "") if state == "done" else "")
         for name, words, state in stage_states(snapshot)
     ]
 
 
-def _queries(snapshot: Snapshot) -> str:
-    return " · ".join(f"“{query}”" for query in snapshot.queries)
-
-
-def _read(snapshot: Snapshot) -> str:
-    """`3 sources: nejm.org, who.int`."""
-    if not snapshot.sources:
-        return ""
-    places = dict.fromkeys(line.partition(" – ")[0] for line in snapshot.sources)
-    return f"{wording.counted(len(snapshot.sources), 'source')}: {', '.join(places)}"
-
-
-def _part_tasks(snapshot: Snapshot) -> list[Task]:
-    parts = snapshot.parts if len(snapshot.parts) > 1 else ()
-    return [Task(f"part-{number}", _task_text(part) or "…", "in_progress") for number, part in enumerate(parts)]
+def _quoted(queries: Sequence[str]) -> str:
+    return " · ".join(f"“{query}”" for query in queries)
 
 
 def _item_tasks(card: ChecklistCard) -> list[Task]:
@@ -427,15 +423,6 @@ def _task_card(task: Task) -> Block:
 
 
 @dataclass(frozen=True)
-class SlackUpload:
-    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
-
-    name: str
-    content: bytes
-    description: str = ""
-
-
-@dataclass(frozen=True)
 class SlackMessage:
     """`text` is what notifications and screen readers get; without it an update would drop the blocks.
 
@@ -450,7 +437,7 @@ class SlackMessage:
     is_aside: bool = False
     is_answer: bool = False
     plan: Plan | None = None
-    files: tuple[SlackUpload, ...] = ()
+    files: tuple[Upload, ...] = ()
     title: str = ""
 
     @property

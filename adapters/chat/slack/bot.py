@@ -12,7 +12,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -30,10 +30,8 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
-from adapters.chat.library import LiveTalks
-from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import EditPace
-from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home
+from adapters.chat.reply import ended_with_block
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Home
 from adapters.chat.slack.buttons import ASK_FORM, FEEDBACK, SHARING, AskForm, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
@@ -48,7 +46,7 @@ from adapters.chat.slack.client import (
     reason,
     web_client,
 )
-from adapters.chat.slack.inbox import Inbox, Letter
+from adapters.chat.slack.inbox import Letter
 from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
     LEAVING,
@@ -60,12 +58,10 @@ from adapters.chat.slack.installations import (
     hear_departure,
     hear_leaving,
 )
-from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary, SlackLibraryVoice
+from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary
 from adapters.chat.slack.poster import as_json, suggest_prompts
-from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.threads import Threads
-from adapters.chat.slack.translate import PLATFORM, id_of, tenant_of
+from adapters.chat.slack.translate import id_of, tenant_of
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
 from core.presentation.page_links import PageLinks
@@ -112,49 +108,32 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
     """
     async with (
         ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session,
-        _open_workspaces(settings, deps.tenancy, session) as workspaces,
+        aclosing(_workspaces_of(settings, deps.tenancy, session)) as workspaces,
     ):
-        researcher, links, rules = deps.researcher, deps.links, deps.tenancy.settings
-        voice = SlackVoice(links)
-        live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
-        speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
-        threads = Threads(rules, researcher)
-        administration = Administration(rules, threads.people, threads.tongues)
-        inbox = Inbox(deps.messages, deps.turns)
-        library = SlackLibrary(speaking, workspaces, threads, inbox)
-        desk = Entrance(researcher, live, voice, workspaces, administration, library, threads, inbox, deps.proving)
-        resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
-        taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
+        desk = Entrance(deps, workspaces)
+        home = Home(deps.researcher, deps.links, desk.threads.people)
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
-            yield build_app(desk, client, Home(researcher, links, threads.people), deps.tenancy), workspaces
+            async with ended_with_block(keep_resuming(desk.resume)), ended_with_block(desk.taking_away.run()):
+                yield build_app(desk, client, home, deps.tenancy), workspaces
         finally:
-            resuming.cancel()
-            taking.cancel()
-            await asyncio.gather(resuming, taking, return_exceptions=True)
-            await inbox.aclose()
-            await asyncio.gather(live.aclose(), library.aclose())
+            await desk.inbox.aclose()
+            await asyncio.gather(desk.live.aclose(), desk.library.live.aclose())
 
 
-@asynccontextmanager
-async def _open_workspaces(
+def _workspaces_of(
     settings: SlackSettings, tenancy: Tenancy, session: ClientSession
-) -> AsyncIterator[Workspaces]:
+) -> OneWorkspace | InstalledWorkspaces:
     """All that have installed the app, or the one of the bot's token."""
     client_of = partial(web_client, session=session, api_url=settings.api_url, proxies=settings.proxies)
-    if settings.is_installable:
-        rotator = AsyncTokenRotator(
-            client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
-        )
-        installed = InstalledWorkspaces(
-            Installations(tenancy.tenants), tenancy.turns, rotator, client_of, may_stream=settings.streams
-        )
-        try:
-            yield installed
-        finally:
-            await installed.aclose()
-        return
-    yield OneWorkspace(client_of(settings.bot_token), StreamGate() if settings.streams else None)
+    if not settings.is_installable:
+        return OneWorkspace(client_of(settings.bot_token), StreamGate() if settings.streams else None)
+    rotator = AsyncTokenRotator(
+        client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
+    )
+    return InstalledWorkspaces(
+        Installations(tenancy.tenants), tenancy.turns, rotator, client_of, may_stream=settings.streams
+    )
 
 
 @asynccontextmanager
@@ -163,12 +142,8 @@ async def serve_events(app: web.Application, deps: ChatDeps, settings: SlackSett
     async with open_app(deps, settings) as (bolt, workspaces):
         add_events_route(app, bolt, settings.signing_secret, deps.tenancy.tenants)
         check = partial(keep_trying, "Slack", partial(_check_tokens, bolt.client, workspaces, settings))
-        checking = asyncio.create_task(run_by_itself("Slack", check), name="slack tokens")
-        try:
+        async with ended_with_block(run_by_itself("Slack", check), "slack tokens"):
             yield
-        finally:
-            checking.cancel()
-            await asyncio.gather(checking, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -416,12 +391,10 @@ async def keep_connected(
     while True:
         handler = AsyncSocketModeHandler(app, app_token, ping_interval=PING_INTERVAL_S)
         _guide(handler.client, proxies)
-        connecting = asyncio.create_task(handler.connect_async(), name="slack socket")  # type: ignore[no-untyped-call]
         try:
-            await _until_given_up(handler, patience_s)
+            async with ended_with_block(handler.connect_async(), "slack socket"):  # type: ignore[no-untyped-call]
+                await _until_given_up(handler, patience_s)
         finally:
-            connecting.cancel()
-            await asyncio.gather(connecting, return_exceptions=True)
             await handler.close_async()  # type: ignore[no-untyped-call]  # bolt types none of its handler
         _log.warning("no healthy connection to Slack; connecting anew", extra={"seconds": patience_s})
 

@@ -21,7 +21,16 @@ from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import FOLLOW_UP, IMPROVE, MORE, RATE, SHARE, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, field_of, id_of, is_shown, typed_where
+from adapters.chat.slack.translate import (
+    PLATFORM,
+    Payload,
+    SlackPlace,
+    carried_by,
+    given_in,
+    id_of,
+    is_shown,
+    typed_where,
+)
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -149,7 +158,7 @@ class Buttons:
             deed = press(name, job, click.user, question=click.value.rpartition(":")[0])
             if isinstance(deed, Renew):
                 await self._renew(deed, click)
-            elif deed is not None and (shown := await told_of(deed, self._speaking(click))):
+            elif deed is not None and (shown := await told_of(deed, self._speaking(click, job))):
                 await self._show(click, shown)
             elif deed is None and act is not None:
                 await act(click, job)
@@ -158,18 +167,14 @@ class Buttons:
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
-    def _speaking(self, click: Click) -> Speaking[SlackMessage]:
-        desk = self.desk
+    def _speaking(self, click: Click, job: ResearchJob) -> Speaking[SlackMessage]:
+        desk, place = self.desk, SlackPlace(click.workspace.team_id, click.channel, click.user)
 
-        async def where(watched: ResearchJob | None) -> WatchPlace:
-            place = await desk.threads.place(click.workspace, click.channel, click.user)
-            scope, talk = (watched.scope, watched.request.thread) if watched else (place.scope, "")
-            return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
+        async def where(_: ResearchJob | None) -> WatchPlace:
+            return watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
 
-        return Speaking(
-            desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where,
-            proving=desk.proving, is_admin=partial(self._is_admin, click),
-        )  # fmt: skip
+        is_admin = partial(self._is_admin, click)
+        return Speaking(desk.researcher, desk.voice, click.user, place.tenant, where, desk.proving, is_admin=is_admin)
 
     async def _is_admin(self, click: Click) -> bool:
         return await self.desk.threads.people.is_admin(click.workspace, click.user)
@@ -232,18 +237,16 @@ class Buttons:
             channel=job.request.channel, is_private=job.request.is_private,
         )  # fmt: skip
         reply = self._reply(click, job, f"follow:{click.action_ts}", thread_ts=click.thread_ts)
-        await self.desk.begin(partial(self.desk.researcher.submit, asked, dedupe_key=key_of(reply)), reply, job.scope)
+        await self.desk.submit(asked, reply)
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
         """The vote counts without a reason too."""
         is_good = click.value.startswith("good:")
         is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
+        is_admin = not is_good and await self._is_admin(click)
         if is_admin or not is_asked:
-            await self._show(
-                click, self.desk.voice.watching(thanks_for_vote(self.desk.proving, job, is_admin=is_admin))
-            )
+            await self._show(click, self.desk.voice.watching(thanks_for_vote(job, is_admin=is_admin)))
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(
@@ -284,7 +287,7 @@ def share_modal(click: str) -> Block:
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
     """What a submitted modal carries, and what was written into it."""
-    return str(view.get("private_metadata") or ""), str(field_of(view, SAID).get("value") or "")
+    return str(view.get("private_metadata") or ""), given_in(view, SAID)
 
 
 # `/research` alone: a form in which several modes can be ticked, read as what could have been typed
@@ -334,12 +337,9 @@ def ask_modal(asked: str) -> Block:
 
 def typed_in(view: Mapping[str, Any]) -> str:
     """What a submitted form asks, as one would type it; its options stand last, where they count."""
-    modes, extras = (
-        [str(one["value"]) for one in field_of(view, name).get("selected_options") or ()]
-        for name in (MODE.name, EXTRAS)
-    )
-    context = re.sub(r'["“”]', "'", str(field_of(view, CONTEXT.name).get("value") or "")).strip()
+    modes, extras = given_in(view, MODE.name).split(), given_in(view, EXTRAS).split()
+    context = re.sub(r'["“”]', "'", given_in(view, CONTEXT.name)).strip()
     options = [*(f"{MODE.name}:{mode}" for mode in modes), *(f"{extra}:yes" for extra in extras)]
     options += [f'{CONTEXT.name}:"{context}"'] if context else []
-    question = str(field_of(view, QUESTION).get("value") or "").strip()
+    question = given_in(view, QUESTION).strip()
     return " ".join([question, *options]) if question else ""

@@ -156,6 +156,9 @@ class OneWorkspace:
                 self._known = await self._ask()
         return self._known
 
+    async def aclose(self) -> None:
+        """Nothing is under way."""
+
     async def _ask(self) -> Workspace:
         try:
             said = await self._client.auth_test()

@@ -14,6 +14,7 @@ from typing import Any
 
 from slack_sdk.errors import SlackApiError
 
+from adapters.chat.connecting import ChatDeps
 from adapters.chat.desk import (
     AMONG_PEOPLE,
     Ask,
@@ -21,7 +22,6 @@ from adapters.chat.desk import (
     Nothing,
     Offer,
     Prove,
-    Proving,
     Renew,
     SaidIn,
     Show,
@@ -37,13 +37,15 @@ from adapters.chat.desk import (
     renew,
     told_of,
 )
+from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import EditPace
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
 from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open_view, read_files, reason
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.library import SlackLibrary, may_be_words
+from adapters.chat.slack.library import SlackLibrary, SlackLibraryVoice, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import (
@@ -58,14 +60,22 @@ from adapters.chat.slack.reply import (
     untell_asker,
 )
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, described_file, field_of, id_of
+from adapters.chat.slack.translate import (
+    Payload,
+    SlackFile,
+    SlackPlace,
+    SlackSaid,
+    described_file,
+    field_of,
+    given_in,
+    id_of,
+)
 from adapters.chat.watching import HISTORY_LENGTH, WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
-from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.section.sections import CHOICES, check_request, words_for
 from core.text.saying import say
@@ -76,21 +86,19 @@ OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 
-@dataclass(frozen=True)
 class Entrance:
-    researcher: Researcher
-    live: LiveAnswers[SlackMessage]
-    voice: SlackVoice
-    workspaces: Workspaces
-    administration: Administration
-    library: SlackLibrary
-    threads: Threads
-    inbox: Inbox
-    proving: Proving | None = None
-    taking_away: TakingAway = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "taking_away", TakingAway(self.researcher, translate.PLATFORM, self.take_away))
+    def __init__(self, deps: ChatDeps, workspaces: Workspaces) -> None:
+        self.researcher, self.proving, self.workspaces = deps.researcher, deps.proving, workspaces
+        rules, links, turns = deps.tenancy.settings, deps.links, deps.turns
+        self.voice = SlackVoice(links)
+        self.live = LiveAnswers(deps.researcher, self.voice, platform=translate.PLATFORM, turns=turns)
+        self.threads = Threads(rules, deps.researcher)
+        self.administration = Administration(rules, self.threads.people, self.threads.tongues)
+        self.inbox = Inbox(deps.messages, turns)
+        drawn = SlackLibraryVoice(links)
+        talks = LiveTalks(deps.talks, drawn, platform=translate.PLATFORM, pace=EditPace(), turns=turns)
+        self.library = SlackLibrary(talks, workspaces, self.threads, self.inbox)
+        self.taking_away = TakingAway(deps.researcher, translate.PLATFORM, self.take_away)
         self.inbox.openers |= {
             "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
             "edit": self._open_edit,
@@ -227,7 +235,7 @@ class Entrance:
             shown_in = ""
         at = SlackAddress(place.team_id, place.user_id, key, shown_in, conversation=talk, response_url=response_url)
         request = replace(request, asker=place.user_id, thread=talk, channel=place.public_id)
-        await self._submit(request, SlackReply(workspace, at), attachments)
+        await self.submit(request, SlackReply(workspace, at), attachments)
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
@@ -245,7 +253,7 @@ class Entrance:
         request = ResearchRequest(
             "", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation, channel=place.public_id
         )
-        await self._submit(request, SlackReply(workspace, at))
+        await self.submit(request, SlackReply(workspace, at))
 
     async def stopped(self, event: Payload, team_id: str) -> None:
         """Slack's own Stop: whoever Slack lets press it cancels what it was pressed on, else all in that thread."""
@@ -370,7 +378,7 @@ class Entrance:
             at = reply.at = replace(reply.at, session="yes")
             await begin_session(reply.client, at.channel, at.thread_ts, user=said.user_id, asked=said.text)
         request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
-        await self._submit(request, reply, attachments)
+        await self.submit(request, reply, attachments)
 
     async def _newest(self, place: SlackPlace) -> ResearchJob | None:
         """What a word is about that is said in direct messages themselves, in no thread."""
@@ -378,12 +386,8 @@ class Entrance:
         newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
         return next((job for job in newest if job.request.thread.startswith(here)), None)
 
-    async def _submit(
-        self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()
-    ) -> None:
-        async def submit() -> ResearchJob:
-            return await self.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
-
+    async def submit(self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()) -> None:
+        submit = partial(self.researcher.submit, request, dedupe_key=key_of(reply), attachments=attachments)
         await self.begin(submit, reply, request.scope)
 
     async def _do(
@@ -402,7 +406,7 @@ class Entrance:
 
         speaking = Speaking(
             self.researcher, self.voice, place.user_id, place.tenant, where,
-            partial(self.threads.elsewhere, workspace, place), self.taking_away, self.proving,
+            self.proving, partial(self.threads.elsewhere, workspace, place), self.taking_away,
             partial(self.threads.people.is_admin, workspace, place.user_id),
             sign=partial(react, workspace.client, said.channel_id, said.ts),
         )  # fmt: skip
@@ -548,11 +552,10 @@ def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -
 
 def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:
     """The section and the files of a submitted modal, the context first."""
-    option = field_of(view, WHICH).get("selected_option") or {}
     files = [
         described_file(file)
         for name in (CONTEXT, EXPERIMENT)
         for file in field_of(view, name).get("files") or ()
         if file.get("id")
     ]
-    return str(option.get("value") or ""), files
+    return given_in(view, WHICH), files

@@ -51,8 +51,10 @@ _PAUSE_S = 0.1
 _log = logging.getLogger(__name__)
 
 
-class Installations(AsyncInstallationStore):
-    """One bot a workspace. No user tokens and no organisations: whoever saves one has refused them before."""
+class Installations(AsyncInstallationStore, AsyncOAuthStateStore):
+    """What Bolt keeps, on our records: one bot a workspace, and the states of browsers that install. No user tokens and
+    no organisations: whoever saves one has refused them before.
+    """
 
     def __init__(self, tenants: AppTenants) -> None:
         self._tenants = tenants
@@ -79,6 +81,14 @@ class Installations(AsyncInstallationStore):
         if bot is None:
             raise NotInstalled(team_id)
         return bot
+
+    async def async_issue(self, *args: object, **kwargs: object) -> str:
+        state = secrets.token_urlsafe(32)
+        await self._tenants.issue(state, ttl=STATE_LIFE)
+        return state
+
+    async def async_consume(self, state: str) -> bool:
+        return await self._tenants.redeem(state)
 
 
 class InstalledWorkspaces:
@@ -157,11 +167,8 @@ class InstalledWorkspaces:
             _log.warning("Slack gave no fresh token", extra={"team": team_id, "reason": reason(refused)})
             return bot
         finally:
-            await self._give_back(turn, holder)
-
-    async def _give_back(self, turn: str, holder: str) -> None:
-        with best_effort(_log.warning, "turn not given back", turn=turn):
-            await self._turns.give_back(turn, holder)
+            with best_effort(_log.warning, "turn not given back", turn=turn):
+                await self._turns.give_back(turn, holder)
 
 
 async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
@@ -236,25 +243,6 @@ class OrganisationRefused(BoltError):
     """Somebody has installed the app for a whole Enterprise organisation."""
 
 
-class BrowserStates(AsyncOAuthStateStore):
-    """Bolt's states on our records."""
-
-    def __init__(self, tenants: AppTenants) -> None:
-        self._tenants = tenants
-
-    @property
-    def logger(self) -> logging.Logger:
-        return _log
-
-    async def async_issue(self, *args: object, **kwargs: object) -> str:
-        state = secrets.token_urlsafe(32)
-        await self._tenants.issue(state, ttl=STATE_LIFE)
-        return state
-
-    async def async_consume(self, state: str) -> bool:
-        return await self._tenants.redeem(state)
-
-
 @dataclass(frozen=True)
 class InstallPage:
     """Draws pages for one request. Bolt hands it from the route to what ends the flow."""
@@ -289,7 +277,7 @@ class InstallFlow(AsyncOAuthFlow):
             authorization_url=settings.authorize_url,
             installation_store=self._installations,
             installation_store_bot_only=True,
-            state_store=BrowserStates(tenancy.tenants),
+            state_store=self._installations,
             state_cookie_name=COOKIE,
             state_expiration_seconds=int(STATE_LIFE.total_seconds()),
             callback_options=AsyncCallbackOptions(success=_succeeded, failure=_failed),
@@ -305,7 +293,8 @@ class InstallFlow(AsyncOAuthFlow):
         """Raises `BoltError`, caused by what of ours went wrong."""
         token = installation.bot_token or ""
         if installation.is_enterprise_install or not installation.team_id:
-            await self._give_back(token)
+            with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
+                await self._client_of(token).auth_revoke()
             raise OrganisationRefused("an organisation as a whole")
         try:
             await self._begin_anew(installation.team_id)
@@ -329,10 +318,6 @@ class InstallFlow(AsyncOAuthFlow):
         except SlackApiError as exc:
             return reason(exc) in DEAD
         return False
-
-    async def _give_back(self, token: str) -> None:
-        with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
-            await self._client_of(token).auth_revoke()
 
     def _client_of(self, token: str) -> AsyncWebClient:
         return web_client(token, session=self.client.session, api_url=self._api_url)

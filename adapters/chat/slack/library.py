@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,6 @@ from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
     SlackMessage,
-    SlackUpload,
     actions,
     button,
     context,
@@ -42,7 +41,8 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Threads, named
-from adapters.chat.slack.translate import Payload, SlackSaid, field_of, id_of
+from adapters.chat.slack.translate import Payload, SlackSaid, given_in, id_of
+from adapters.chat.watching import Upload
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
@@ -77,23 +77,9 @@ class SlackLibrary:
     workspaces: Workspaces
     threads: Threads
     inbox: Inbox
-    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.inbox.openers["library"] = self._open
-
-    async def _noted(self, work: Coroutine[None, None, None]) -> None:
-        """Begin what `live` does; it notes the message first, and then needs nobody to wait for it."""
-        task = asyncio.create_task(_logged(work))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        await asyncio.wait({task}, timeout=NOTED_WITHIN_S)
-
-    async def aclose(self) -> None:
-        await self.live.aclose()
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def commanded(self, command: Payload) -> None:
         """`/library …`: returns when it is stored. Without words there is nothing to store."""
@@ -217,16 +203,10 @@ class SlackLibrary:
         )
         reply = SlackReply(workspace, at)
         if isinstance(said, Addition):
-            await self._noted(self.live.add(speaker, said, files, reply))
+            answering = self.live.add(speaker, said, files, reply)
         else:
-            await self._noted(self.live.say(speaker, said, reply, about=asked.about))
-
-
-async def _logged(work: Coroutine[None, None, None]) -> None:
-    try:
-        await work
-    except Exception:  # noqa: BLE001 -- a chat's process boundary; whoever asked asks again
-        _log.exception("library was not reached")
+            answering = self.live.say(speaker, said, reply, about=asked.about)
+        await asyncio.wait({answering}, timeout=NOTED_WITHIN_S)  # its message is noted first, and then lives by itself
 
 
 def may_be_words(text: str) -> bool:
@@ -297,10 +277,10 @@ def wish_modal(asked: AskedInForm) -> Block:
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """What was said, as one would type it; and what is missing by block id, as Slack shows it beside the field."""
-    words = _given(view, ARGUMENT)
+    words = given_in(view, ARGUMENT).strip()
     if view.get("callback_id") == WISH:
         return f"improve {words}".strip(), {}
-    command, paper = _given(view, COMMAND), _given(view, PAPER)
+    command, paper = given_in(view, COMMAND), given_in(view, PAPER)
     takes_paper = command in OF_A_PAPER
     argument = f"{paper} {words}".strip() if takes_paper else words
     rule = COMMANDS.get(command)
@@ -317,12 +297,6 @@ def paper_options(papers: Sequence[Paper], wanted: str) -> list[Block]:
     fitting = [paper for paper in papers if wanted in f"{paper.id} {paper.title}".casefold()]
     kept = [paper for paper in fitting if len(paper.id) <= OPTION_VALUE_LIMIT]
     return [_option(f"{paper.id} {paper.title}", paper.id) for paper in kept[:OPTIONS_LIMIT]]
-
-
-def _given(view: Mapping[str, Any], field: str) -> str:
-    """A field's value, "" where nothing was given."""
-    given = field_of(view, field)
-    return str((given.get("selected_option") or {}).get("value") or given.get("value") or "").strip()
 
 
 def _option(text: str, value: str) -> Block:
@@ -448,17 +422,17 @@ def _buttons(card: LibraryCard, thread: str) -> list[Block]:
     return made
 
 
-def _files(said: SaidToLibrary) -> tuple[SlackUpload, ...]:
+def _files(said: SaidToLibrary) -> tuple[Upload, ...]:
     """The page that is shown, and the file that is handed over."""
-    files: list[SlackUpload] = []
+    files: list[Upload] = []
     if said.picture and said.reply.page is not None:
         paper, page = said.reply.page
         told = "Page {page} of {title}; the cited sentence is marked where there is one."
         description = say(told, page=page or 1, title=one_line(paper.title))
-        files.append(SlackUpload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
+        files.append(Upload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
     if said.reply.file is not None:
         name, content = said.reply.file
-        files.append(SlackUpload(name, content.encode()))
+        files.append(Upload(name, content.encode()))
     return tuple(files)
 
 

@@ -271,11 +271,9 @@ class Stream:
             _log.info("no stream here", extra={"channel": spot.channel, "reason": reason(exc)})
             gate.refused(spot.channel, exc)
             found = "" if was_refused(exc) else await find(client, spot, mark)
-            if not found:
-                return None
             stream = cls(client, gate, spot.channel, found, mark)
             stream._ends_at = gate.clock()
-            return stream
+            return stream if found else None
         stream = cls(client, gate, spot.channel, str(started["ts"]), mark)
         stream._shown = plan
         return stream

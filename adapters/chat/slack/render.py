@@ -23,7 +23,6 @@ from adapters.chat.slack.blocks import (
     TYPED,
     Block,
     SlackMessage,
-    SlackUpload,
     actions,
     button,
     context,
@@ -232,7 +231,7 @@ class SlackVoice:
         """What is said of a wish to watch, with its buttons."""
         row = actions(_buttons(said.job.id if said.job else "", said.buttons))
         title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
-        files = (SlackUpload(*said.file, said.text),) if said.file else ()
+        files = (replace(said.file, description=said.text),) if said.file else ()
         blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
         return replace(message(said.text, blocks), files=files)
 

@@ -14,7 +14,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
-from adapters.chat.slack.blocks import BLOCKS_LIMIT, Plan, SlackMessage, SlackUpload, context, sentence_message
+from adapters.chat.slack.blocks import BLOCKS_LIMIT, Plan, SlackMessage, context, sentence_message
 from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, Workspaces, reason
 from adapters.chat.slack.poster import (
     Mark,
@@ -31,6 +31,7 @@ from adapters.chat.slack.poster import (
 )
 from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackSaid, said_in
+from adapters.chat.watching import Upload
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
@@ -119,7 +120,7 @@ class SlackReply:
             return True
         return bool(await find(self.client, ThreadAddress(at.channel, at.thread_ts), self._mark))
 
-    async def take(self, files: Sequence[AnswerFile | SlackUpload], /) -> None:
+    async def take(self, files: Sequence[AnswerFile | Upload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
         if files and self.at.files:
             return
@@ -278,10 +279,10 @@ PAUSE_S = 0.5
 ALT_LIMIT = 1000  # characters of a description (docs.slack.dev, files.getUploadURLExternal)
 
 
-async def upload(client: SlackClient, file: AnswerFile | SlackUpload) -> str:
+async def upload(client: SlackClient, file: AnswerFile | Upload) -> str:
     """The id that Slack gives it. Raises `FilesRefused`."""
     content, why = file.content, ""
-    described = file.description[:ALT_LIMIT] if isinstance(file, SlackUpload) else ""
+    described = file.description[:ALT_LIMIT] if isinstance(file, Upload) else ""
     for _ in range(TRIES):
         try:
             given = await client.files_getUploadURLExternal(

@@ -136,7 +136,8 @@ class Threads:
 
     async def place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
         """With the workspace's settings as they are now. Raises `StoreError`."""
-        place = await self._bare_place(workspace, channel, user)
+        is_open = not channel.startswith("D") and await self._is_open(workspace, channel)
+        place = SlackPlace(workspace.team_id, channel, user, is_open=is_open)
         settings = (await self._rules.show(place.tenant)).settings
         self.tongues.note_workspace(place.tenant, settings.spoken)
         return replace(place, settings=settings)
@@ -151,10 +152,8 @@ class Threads:
             self.tongues.note_person(tenant, user, locale)
         speak(*self.tongues.of(tenant, user))
 
-    async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
+    async def _is_open(self, workspace: Workspace, channel: str) -> bool:
         """A channel that cannot be looked up is not known to be open."""
-        if channel.startswith("D"):
-            return SlackPlace(workspace.team_id, channel, user)
         is_open, life_s = self._open.get(workspace.team_id, channel), REMEMBERED_S
         if is_open is None:
             try:
@@ -164,7 +163,7 @@ class Threads:
                 _log.info("channel is taken as closed", extra={"channel": channel, "reason": reason(exc)})
                 is_open, life_s = False, FAILED_S
             self._open.put(workspace.team_id, channel, value=is_open, life_s=life_s)
-        return SlackPlace(workspace.team_id, channel, user, is_open=is_open)
+        return is_open
 
 
 def named(channel: str, ts: str) -> str:

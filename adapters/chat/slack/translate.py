@@ -38,6 +38,13 @@ def field_of(view: Payload, name: str) -> Payload:
     return (values.get(name) or {}).get(name) or {}
 
 
+def given_in(view: Payload, name: str) -> str:
+    """What is written or chosen in that field, several choices with blanks between; "" where nothing is."""
+    field = field_of(view, name)
+    several = field.get("selected_conversations") or [one["value"] for one in field.get("selected_options") or ()]
+    return " ".join(several) or str((field.get("selected_option") or field).get("value") or "")
+
+
 def typed_where(command: Payload) -> dict[str, str]:
     """Where a command was typed and by whom, which a form that it opens carries along."""
     return {name: str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id", "response_url")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -234,7 +234,7 @@ async def test_sources_are_listed_in_the_language_of_their_answer_whoever_asks_f
     """N-28: others in the channel read them too."""
     job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, language="de"))
     researcher: Any = samples.ScriptedResearcher(job)
-    at: Any = Speaking(researcher, Listing(), ADA, "slack:T1", where)
+    at: Any = Speaking(researcher, Listing(), ADA, "slack:T1", where, cast(Any, None))
 
     with speaking("fr"):
         assert await told_of(ShowSources(job), at) == "de"

@@ -147,7 +147,7 @@ async def test_whatever_breaks_one_begins_anew(house: House) -> None:
 
 async def test_progress_names_the_job_that_can_be_cancelled(house: House) -> None:
     reply = BoardReply(house.board)
-    speaking = asyncio.create_task(house.live().say(ADMIN, QUERY, reply))
+    speaking = house.live().say(ADMIN, QUERY, reply)
     await reply.seen.wait()
     (progress,) = house.board.last_words()
     (job,) = await house.researcher.recent(CHANNEL, limit=9)
@@ -161,9 +161,8 @@ async def test_progress_names_the_job_that_can_be_cancelled(house: House) -> Non
 async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(house: House) -> None:
     """What was said is kept with the job; said again it is the same job, and one message in the end."""
     first, reply = house.live(), BoardReply(house.board)
-    speaking = asyncio.create_task(first.say(ADMIN, QUERY, reply))
+    first.say(ADMIN, QUERY, reply)
     await reply.seen.wait()
-    speaking.cancel()
     await first.aclose()
     farewell = house.board.last_words()
     second, ordinary = house.live(), LiveAnswers(house.researcher, PlainLibrary(), platform="discord", pace=PACE)
@@ -216,7 +215,7 @@ async def test_what_is_no_research_and_was_cut_short_is_to_be_said_again(
         return b""
 
     first, reply = house.live(), BoardReply(house.board)
-    adding = asyncio.create_task(first.add(ADMIN, addition, [Incoming("a.pdf", 1, never)], reply))
+    first.add(ADMIN, addition, [Incoming("a.pdf", 1, never)], reply)
     await seen.wait()
     await reply.seen.wait()
     await house.board.until("progress: " + typed + ": 📄 Reading a.pdf …")
@@ -227,7 +226,6 @@ async def test_what_is_no_research_and_was_cut_short_is_to_be_said_again(
     second = house.live()
     counted = [await first.resume(reopen), await second.resume(reopen), await second.resume(reopen)]
     said = house.board.last_words()
-    adding.cancel()
     await first.aclose()
 
     assert counted == [0, 1, 0]

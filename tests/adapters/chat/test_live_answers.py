@@ -26,7 +26,7 @@ from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
 from core.tenancy.admission import BudgetSpent
-from tests.fakes import NOW, make_deps
+from tests.fakes import NOW, answered_in, delivered_in, make_deps
 from tests.records import MemoryTables
 
 CHANNEL = Scope("discord:1", "channel:2")
@@ -199,7 +199,7 @@ async def asked(
     world: World, bot: LiveAnswers[str], reply: BoardReply, key: str = "k", request: ResearchRequest = REQUEST
 ) -> asyncio.Task[object]:
     """A question whose placeholder is there and whose job is not yet done."""
-    task: asyncio.Task[object] = asyncio.create_task(bot.answer(request, reply, dedupe_key=key))
+    task: asyncio.Task[object] = asyncio.create_task(answered_in(bot, world.researcher, request, reply, key))
     await reply.seen.wait()
     return task
 
@@ -260,7 +260,7 @@ async def test_an_answer_that_was_corrected_is_shown_anew_where_it_stands_and_to
     researcher = Researcher(replace(world.deps, standing=standing), Waiting())
     bot = LiveAnswers(researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW)
     reply = BoardReply(world.board)
-    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
+    task: asyncio.Task[object] = asyncio.create_task(answered_in(bot, researcher, REQUEST, reply, "k"))
     await reply.seen.wait()
     await standing.expect("job_1", NOW, NOW + timedelta(days=90))
     await world.end("job_1")
@@ -302,7 +302,7 @@ async def test_what_is_corrected_while_it_is_being_shown_is_shown_anew(world: Wo
 
     bot = LiveAnswers(researcher, Titled(), platform="discord", pace=PACE, now=lambda: NOW)
     reply = Corrected(world.board)
-    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
+    task: asyncio.Task[object] = asyncio.create_task(answered_in(bot, researcher, REQUEST, reply, "k"))
     await reply.seen.wait()
     await standing.expect("job_1", NOW, NOW + timedelta(days=90))
     await world.end("job_1")
@@ -625,7 +625,7 @@ async def test_an_event_sent_again_is_answered_once(world: World, when: str) -> 
         await bot.aclose() if when == "resumed" else await world.end("job_1")
         await asyncio.gather(task, return_exceptions=True)
 
-    again = await world.bot().answer(REQUEST, BoardReply(world.board), dedupe_key="k")
+    again = await answered_in(world.bot(), world.researcher, REQUEST, BoardReply(world.board), "k")
 
     await bot.aclose()
     assert again is None
@@ -642,13 +642,14 @@ async def test_a_question_asked_while_the_bot_takes_up_what_was_left_is_not_take
         resumed.append(await bot.resume(world.reopen))
         return job
 
-    task = asyncio.create_task(bot.answer_job(submit, reply))
+    task = asyncio.create_task(delivered_in(bot, submit, reply))
     await asyncio.wait_for(reply.seen.wait(), 5)
     await world.end("job_1")
-    ended = await task
+    job = await task
 
     assert resumed == [0]
-    assert ended is not None
+    assert job is not None
+    assert (await world.researcher.job(job.id)).status is JobStatus.COMPLETED
     assert world.board.last_words() == ["outcome: completed"]
 
 
@@ -658,9 +659,10 @@ async def test_a_refused_question_ends_in_its_sentence(world: World) -> None:
     async def refuse(request: ResearchRequest) -> None:
         raise BudgetSpent("spent", user_message="Your budget is used up.")
 
-    bot = LiveAnswers(Researcher(world.deps, Waiting(), admit=refuse), Plain(), platform="discord", pace=PACE)
+    researcher = Researcher(world.deps, Waiting(), admit=refuse)
+    bot = LiveAnswers(researcher, Plain(), platform="discord", pace=PACE)
 
-    job = await bot.answer(REQUEST, BoardReply(world.board), dedupe_key="k")
+    job = await answered_in(bot, researcher, REQUEST, BoardReply(world.board), "k")
 
     assert job is None
     assert world.board.last_words() == ["refusal: Your budget is used up."]

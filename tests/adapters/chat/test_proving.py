@@ -68,7 +68,7 @@ def spoken(voice: Any, proving: Proving) -> Speaking[Any]:
     async def nowhere(_: ResearchJob | None) -> WatchPlace:
         raise AssertionError("nothing is watched")
 
-    return Speaking(Researcher(make_deps(), Idle()), voice, "U9", "discord:1", nowhere, proving=proving)
+    return Speaking(Researcher(make_deps(), Idle()), voice, "U9", "discord:1", nowhere, proving)
 
 
 async def test_export_gives_the_receipt_as_a_file_and_its_address(place: Place):
@@ -107,8 +107,8 @@ async def test_a_bad_answer_is_made_a_test_by_an_admin_alone(place: Place):
     assert [(case.job_id, case.must) for case in await kept.cases("")] == [(job().id, "It says 49.")]
 
 
-def test_a_bad_vote_offers_the_test_to_admins(place: Place):
-    offered, plain = (thanks_for_vote(place.proving, job(), is_admin=is_admin) for is_admin in (True, False))
+def test_a_bad_vote_offers_the_test_to_admins():
+    offered, plain = (thanks_for_vote(job(), is_admin=is_admin) for is_admin in (True, False))
 
     assert [button.label for button in offered.buttons] == [wording.MAKE_A_TEST]
     assert press(offered.buttons[0].name, job(), "U9") == Prove(job(), "test")

@@ -31,7 +31,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
 from tests.core.stages.test_similar import ASKED, SAME, house
-from tests.fakes import FakeModel
+from tests.fakes import FakeModel, answered_in
 from tests.golden import samples
 
 CHANNEL = Scope("discord:1", "channel:2")
@@ -122,7 +122,7 @@ async def test_the_same_question_is_answered_in_chat_within_half_a_second() -> N
     bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
     began = perf_counter()
 
-    job = await bot.answer(ResearchRequest(ASKED.lower(), CHANNEL), message, dedupe_key="discord:9")
+    job = await answered_in(bot, researcher, ResearchRequest(ASKED.lower(), CHANNEL), message, "discord:9")
     took_s = perf_counter() - began
 
     result = await researcher.result(job.id)
@@ -137,7 +137,7 @@ async def test_a_near_question_shows_its_answer_at_once_and_waits_for_the_plan_c
     researcher = await answered_once(deps)
     bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
 
-    answering = asyncio.create_task(bot.answer(ResearchRequest(SAME, CHANNEL), message, dedupe_key="discord:9"))
+    answering = asyncio.create_task(answered_in(bot, researcher, ResearchRequest(SAME, CHANNEL), message, "discord:9"))
     took_s = await message.until(lambda words: words.startswith(CHECKING_EARLIER) and "larynx" in words)
     opened.set()
     began = perf_counter()
@@ -155,7 +155,7 @@ async def test_an_answer_to_another_question_leaves_the_message_again() -> None:
     researcher = await answered_once(deps)
     bot, message = LiveAnswers(researcher, Words(), platform="discord"), Message()
 
-    answering = asyncio.create_task(bot.answer(ResearchRequest(SAME, CHANNEL), message, dedupe_key="discord:9"))
+    answering = asyncio.create_task(answered_in(bot, researcher, ResearchRequest(SAME, CHANNEL), message, "discord:9"))
     await message.until(lambda words: words.startswith(CHECKING_EARLIER) and "larynx" in words)
     opened.set()
     await answering

@@ -17,6 +17,7 @@ from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.adapters.records.gate import Gate
+from tests.fakes import answered_in
 
 CHANNEL = Scope("discord:1", "channel:2")
 ASKED = ResearchRequest(QUESTION, CHANNEL, asker="7", thread="discord:2")
@@ -53,7 +54,7 @@ async def test_a_bot_that_dies_with_a_question_delivers_its_answer_when_it_is_ba
         bot = Bot(house)
         live = bot.live()
         resumed = await live.resume(bot.reopen)
-        again = await live.answer(ASKED, BoardReply(bot.board), dedupe_key="discord:9")
+        again = await answered_in(live, house.researcher, ASKED, BoardReply(bot.board), "discord:9")
         worker = await Process.start("worker", anywhere)
         await bot.board.until("outcome: completed")
         _, follow_up = await bot.ended(ResearchRequest("And on the coast?", CHANNEL, thread="discord:2"))
@@ -80,7 +81,7 @@ async def test_who_waits_is_told_that_the_records_are_away(many_machines: dict[s
         bot = Bot(house)
         live = LiveAnswers(house.researcher, Plain(), platform="discord")
         reply = BoardReply(bot.board)
-        answering = asyncio.create_task(live.answer(ASKED, reply, dedupe_key="discord:10"))
+        answering = asyncio.create_task(answered_in(live, house.researcher, ASKED, reply, "discord:10"))
         await reply.seen.wait()
 
         await gate.shut()

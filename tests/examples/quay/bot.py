@@ -182,7 +182,7 @@ class QuayBot:
 
         return Speaking(
             self.researcher, self.voice, at.who, at.scope.tenant, where,
-            taking_away=self.taking_away, proving=self.proving, sign=partial(self._sign, at),
+            self.proving, taking_away=self.taking_away, sign=partial(self._sign, at),
         )  # fmt: skip
 
     def _place(self, at: Happening) -> WatchPlace:

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from adapters.chat.reply import FilesRefused
-from adapters.chat.slack.blocks import SlackMessage, SlackUpload, message, section
+from adapters.chat.slack.blocks import SlackMessage, message, section
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
 from adapters.chat.slack.reply import SlackAddress, SlackReply
+from adapters.chat.watching import Upload
 from core.model.answer import AnswerFile
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT_TOKEN, GENERAL, SECRET
@@ -118,11 +119,11 @@ async def test_refused_sharing_leaves_the_answer():
 @pytest.mark.parametrize(
     ("upload", "is_shown"),
     [
-        pytest.param(SlackUpload("page.png", b"\x89PNG", "Page 2 of Tides"), True, id="picture"),
-        pytest.param(SlackUpload("tides.md", b"# Tides"), False, id="file"),
+        pytest.param(Upload("page.png", b"\x89PNG", "Page 2 of Tides"), True, id="picture"),
+        pytest.param(Upload("tides.md", b"# Tides"), False, id="file"),
     ],
 )
-async def test_what_slack_does_not_take_is_not_said_to_be_there(upload: SlackUpload, is_shown: bool):
+async def test_what_slack_does_not_take_is_not_said_to_be_there(upload: Upload, is_shown: bool):
     """A page can be read without its picture; a file that was to be saved is all that its message was about."""
     async with workspace() as (slack, team):
         slack.state.scopes = {"chat:write", "files:read"}
