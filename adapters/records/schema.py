@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from adapters.records.sql import Dialect, Sql
+from adapters.records.sql import Dialect, Sql, insertion
 from core.model.errors import SetupError
 
 _SAME = {
@@ -408,7 +408,7 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
 NEWEST = len(_MIGRATIONS)
 
 _KNOWN = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at <moment>)"
-_APPLIED = "INSERT INTO schema_version (version, applied_at) VALUES (?, ?) ON CONFLICT (version) DO NOTHING"
+_APPLIED = insertion("schema_version", "version, applied_at", key="version")
 
 
 def steps(dialect: Dialect) -> list[list[str]]:
