@@ -17,8 +17,9 @@ from pathlib import Path
 from time import perf_counter
 
 from core.evaluation.cases import Met
-from core.evaluation.report import Run, changes_since, junit_xml, page_of, read_run, run_json
+from core.evaluation.report import Run, changes_since, junit_xml, page_of
 from core.evaluation.running import Outcome
+from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from tests.shared_data import DataAbsent
 
@@ -133,10 +134,10 @@ def _keep(folder: Path, run: Run) -> None:
     """Beside the run before it, with what changed."""
     before = None
     with suppress(OSError, StoreError):
-        before = read_run((folder / "run.json").read_text("utf-8"))
+        before = decode((folder / "run.json").read_text("utf-8"), Run)
     folder.mkdir(parents=True, exist_ok=True)
     changes = changes_since(before, run) if before else []
-    (folder / "run.json").write_text(run_json(run), "utf-8")
+    (folder / "run.json").write_text(encode(run), "utf-8")
     (folder / "junit.xml").write_text(junit_xml([run]), "utf-8")
     (folder / "index.html").write_text(page_of(run, before, changes), "utf-8")
     for change in changes:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.evaluation.report import read_run
+from core.evaluation.report import Run
+from core.model.codec import decode
 from tests.bench.__main__ import PARTS, main
 from tests.bench.conditions import Conditions, Pace, tokens_in
 from tests.bench.model_script import ModelCall
@@ -127,7 +128,7 @@ def test_what_is_measured_is_kept_as_evaluations_keep_it(tmp_path: Path, capsys:
 
     codes = [run_parts(["--keep", str(tmp_path)], {"speed": measure}, name="bench") for _ in range(2)]
 
-    kept = read_run((tmp_path / "run.json").read_text("utf-8"))
+    kept = decode((tmp_path / "run.json").read_text("utf-8"), Run)
     assert codes == [0, 0]
     assert [(one.expectation, one.is_met) for one in kept.outcomes[0].met] == [("figure (s) ≤ 1.5", False)]
     assert "speed: pass → FAIL" in capsys.readouterr().out

@@ -31,20 +31,17 @@ from core.evaluation.report import (
     grades_of,
     junit_xml,
     page_of,
-    read_run,
-    run_json,
     state_of,
     totals_of,
 )
 from core.evaluation.running import (
     Outcome,
+    Recording,
     Tape,
     asking,
-    read_recording,
     recording_of,
     run_cases,
     taped,
-    write_recording,
 )
 from core.model.codec import decode, encode
 from core.model.errors import InvalidQuery, StoreError
@@ -136,7 +133,7 @@ async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish
     """Exit 0 where all expectations are met, 3 where one is not or a question failed."""
     before = None
     with suppress(OSError, StoreError):  # there is none, or another gorkd has written it
-        before = read_run((wish.out / RUN).read_text("utf-8"))
+        before = decode((wish.out / RUN).read_text("utf-8"), Run)
     runs = [await _run(operating, name, cases, wish, place) for place in range(len(wish.configurations))]
     changes = changes_since(before, runs[0]) if before else []
     _keep(wish, runs, changes, before)
@@ -176,7 +173,7 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
             def tell(outcome: Outcome) -> None:
                 tape = tapes[outcome.case_id]
                 if tape and wish.record:
-                    _write(wish.record / f"{_file_name(outcome.case_id)}.json", write_recording(tape.recording()))
+                    _write(wish.record / f"{_file_name(outcome.case_id)}.json", encode(tape.recording()))
                 _write(unfinished, f"{encode(outcome)}\n", is_added=True)
                 progress.advance(progress.task_ids[0])
 
@@ -207,7 +204,7 @@ def _tape(case: Case, wish: EvaluationWish, now: datetime) -> Tape | None:
         return None
     path = wish.replay / f"{_file_name(case.id)}.json"
     try:
-        return Tape.of(read_recording(_read(path)))
+        return Tape.of(decode(_read(path), Recording))
     except StoreError as exc:
         raise InvalidQuery(f"{path} is no recording that can be read.", rule="recording") from exc
 
@@ -229,10 +226,10 @@ def _progress(total: int, done: int) -> Progress:
 def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[OutcomeChange], before: Run | None) -> None:
     """The run beside the one before it; of two configurations the first is the run."""
     if before is not None:
-        _write(wish.out / BEFORE, run_json(before))
-    _write(wish.out / RUN, run_json(runs[0]))
+        _write(wish.out / BEFORE, encode(before))
+    _write(wish.out / RUN, encode(runs[0]))
     if len(runs) > 1:
-        _write(wish.out / "run-b.json", run_json(runs[1]))
+        _write(wish.out / "run-b.json", encode(runs[1]))
     _write(wish.out / JUNIT, junit_xml(runs))
     others = [*runs[1:], *([before] if before and len(runs) == 1 else [])]
     _write(wish.out / PAGE, page_of(runs[0], others[0] if others else None, changes))

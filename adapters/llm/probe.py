@@ -76,20 +76,6 @@ class Timed:
         return max(self.usage.completion_tokens - 1, 1) / max(self.all_s - self.first_s, 1e-3)
 
 
-async def try_chat(chat: OpenAIChat, title: str, *, patience: float = 1.0) -> Trial:
-    """Whether it answers, in which form, how fast and how much; `patience` is what is set now."""
-    return Trial(title, await _within(_chat(chat, patience)))
-
-
-async def try_judge(chat: OpenAIChat, title: str, *, dialect: Dialect | None = None) -> Trial:
-    """Twenty labelled pairs, asked as answers are checked."""
-    return Trial(title, await _within(_judge(chat, dialect)))
-
-
-async def try_embeddings(embedder: EmbeddingModel, title: str) -> Trial:
-    return Trial(title, await _within(_embeddings(embedder)))
-
-
 def model_trials(
     chats: Sequence[OpenAIChat],
     check: OpenAIChat | None,
@@ -103,12 +89,12 @@ def model_trials(
 
     async def run() -> AsyncGenerator[Trial, None]:
         for chat in chats:
-            yield await try_chat(chat, f"Answers: {chat.name} at {chat.host}", patience=patience)
+            yield await trial(f"Answers: {chat.name} at {chat.host}", of_chat(chat, patience))
         if judge is not None:
             title = f"Judging citations: {judge.name} at {judge.host}"
-            yield await try_judge(judge, title, dialect=dialect if check else None)
+            yield await trial(title, of_judge(judge, dialect if check else None))
         if embedder is not None:
-            yield await try_embeddings(embedder, f"Meaning: {embedder.name} at {embedder.endpoint.host}")
+            yield await trial(f"Meaning: {embedder.name} at {embedder.endpoint.host}", of_embeddings(embedder))
         for off in _missing(chats, embedder):
             yield off
 
@@ -129,7 +115,7 @@ def _missing(chats: Sequence[OpenAIChat], embedder: OpenAIEmbeddings | None) -> 
         yield Trial("Meaning: no embedding model", (Finding("embeddings", "off", says),))
 
 
-async def _within(tries: AsyncGenerator[Finding, None]) -> tuple[Finding, ...]:
+async def trial(title: str, tries: AsyncGenerator[Finding, None]) -> Trial:
     """What was found until the time was up, or the endpoint failed."""
     found: list[Finding] = []
     try:
@@ -141,13 +127,14 @@ async def _within(tries: AsyncGenerator[Finding, None]) -> tuple[Finding, ...]:
         found.append(Finding("time", "warning" if found else "failed", says))
     except ModelError as exc:
         found.append(Finding("answer", "warning" if found else "failed", exc.operator_message))
-    return tuple(found)
+    return Trial(title, tuple(found))
 
 
 # The model that writes
 
 
-async def _chat(chat: OpenAIChat, patience: float) -> AsyncGenerator[Finding, None]:
+async def of_chat(chat: OpenAIChat, patience: float = 1.0) -> AsyncGenerator[Finding, None]:
+    """Whether it answers, in which form, how fast and how much; `patience` is what is set now."""
     ready = _request("Say that you are ready, with the number seven.", _READY, max_tokens=200)
     began = perf_counter()
     answer = await _ask(chat, ready)
@@ -350,7 +337,8 @@ def _sources() -> str:
 # The model that judges
 
 
-async def _judge(chat: OpenAIChat, dialect: Dialect | None) -> AsyncGenerator[Finding, None]:
+async def of_judge(chat: OpenAIChat, dialect: Dialect | None = None) -> AsyncGenerator[Finding, None]:
+    """Twenty labelled pairs, asked as answers are checked."""
     labels = labelled_pairs()[1]
     judge = judge_of(chat, dialect)
     judgements = await _judgements(judge)
@@ -425,7 +413,7 @@ def labelled_pairs() -> tuple[list[Pair], list[bool]]:
 # The model of meaning
 
 
-async def _embeddings(embedder: EmbeddingModel) -> AsyncGenerator[Finding, None]:
+async def of_embeddings(embedder: EmbeddingModel) -> AsyncGenerator[Finding, None]:
     began = perf_counter()
     cosines = await measure(embedder)
     yield Finding("answers", "ok", f"the address and the key are right; forty texts took {_s(began)}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from adapters.records.library import drop_deleted_words
-from adapters.records.sql import LISTED, POSITION, Dialect, Sql, SqlStore
+from adapters.records.sql import LISTED, POSITION, Dialect, Sql, SqlStore, insertion
 from adapters.records.traces import naive
 from core.model.errors import StoreError
 from core.model.job import TERMINAL_STATUSES, personal
@@ -36,7 +36,7 @@ _MAKE_NAMELESS = f"""
 _NAMELESS_CHANGES = f"UPDATE setting_changes SET who = '' WHERE who = :user AND {_WHERE_TENANT}"  # noqa: S608 -- our words
 _OWN = (("spending", "asker"), ("tool_traces", "user_id"), ("ratings", "asker"), ("open_messages", "asker"),
         ("watches", "asker"))  # fmt: skip
-_TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
+_TOMBSTONE = insertion("forgotten", "job_id, at", key="job_id", changes="at")
 _ENDED = "status IN (" + ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES)) + ")"
 _TABLES_WITH: dict[Dialect, str] = {  # our own tables with this column; jobs last, since others refer to it
     "sqlite": """

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from adapters.records.sql import LISTED_NUMBERS, Dialect, Sql, Tables, TimedStore, digest, moment
+from adapters.records.sql import LISTED_NUMBERS, Dialect, Sql, Tables, TimedStore, digest, insertion, moment
 from adapters.records.vectors import VectorMirrors
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import Scope
@@ -22,11 +22,9 @@ logger = logging.getLogger(__name__)
 
 MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped
 
-_FILL = """
-    INSERT INTO buckets (key, full_at) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET full_at = excluded.full_at
-"""
+_FILL = insertion("buckets", "key, full_at", key="key", changes="full_at")
 _FIND_FLIGHT = "SELECT job_id FROM flights WHERE tenant = ? AND visibility = ? AND key = ?"
-_CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALUES (?, ?, ?, ?, ?)"
+_CLAIM = insertion("flights", "tenant, visibility, key, job_id, expires_at")
 _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
 
 
@@ -126,10 +124,8 @@ class MemoryLimits:
 MAX_ENTRIES = 20_000  # in a process, all places together; 120 MB at 1,536 numbers a vector
 
 _FIND = "SELECT job_id, created_at FROM answers WHERE tenant = ? AND visibility = ? AND key = ? AND expires_at > ?"
-_PUT = """
-    INSERT INTO answers (tenant, visibility, key, grouping, job_id, created_at, expires_at, vector)
-    SELECT tenant, visibility, ?, ?, id, ?, ?, ? FROM jobs WHERE id = ? AND tenant = ? AND visibility = ?
-"""
+_OF_JOB = insertion("answers", "key, grouping, created_at, expires_at, vector", of_job=True)
+_PUT = f"{_OF_JOB} AND tenant = ? AND visibility = ?"
 _REPLACE = "DELETE FROM answers WHERE tenant = ? AND visibility = ? AND key = ?"
 _TRIM = """
     DELETE FROM answers WHERE number IN
@@ -146,10 +142,7 @@ _KEPT = """
 
 MAX_REUSED = 5_000  # a page is 20 KB on average, so this is about 100 MB
 MAX_CHARS = 1_000_000  # of one entry; a longer page is read again
-_PUT_REUSED = """
-    INSERT INTO reused (key, text, expires_at) VALUES (?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET text = excluded.text, expires_at = excluded.expires_at
-"""
+_PUT_REUSED = insertion("reused", "key, text, expires_at", key="key", changes="text, expires_at")
 _TRIM_REUSED = """
     DELETE FROM reused WHERE key IN (SELECT key FROM reused ORDER BY expires_at DESC LIMIT 9223372036854775807 OFFSET ?)
 """

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from adapters.records.sql import Row, SealedStore, Sql, TimedStore, moment
+from adapters.records.sql import Row, SealedStore, Sql, TimedStore, insertion, moment
 from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address
@@ -23,32 +23,21 @@ from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, Wat
 
 logger = logging.getLogger(__name__)
 
-_PUT = """
-    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
-    SELECT id, tenant, visibility, ?, ?, ?, ? FROM jobs WHERE id = ?
-    ON CONFLICT (job_id) DO UPDATE SET
-        platform = excluded.platform, sealed = excluded.sealed, expires_at = excluded.expires_at
-"""
+_AT = "platform, sealed, put_at, expires_at"
+_PUT = insertion("addresses", _AT, key="job_id", changes="platform, sealed, expires_at", of_job=True)
 _WAITING = """
     SELECT job_id, platform, sealed, expires_at FROM addresses WHERE platform = ? ORDER BY put_at, job_id
 """
-_OPEN = """
-    INSERT INTO open_messages (key, tenant, visibility, asker, platform, sealed, put_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
-"""
+_OPEN = insertion("open_messages", f"key, tenant, visibility, asker, {_AT}", key="key", changes="sealed, expires_at")
 _STILL_OPEN = "SELECT key, platform, sealed, expires_at FROM open_messages WHERE platform = ? ORDER BY put_at, key"
 _LAPSED = "DELETE FROM open_messages WHERE expires_at <= ? OR put_at <= ?"
-_SHOW = """
-    INSERT INTO shown (key, job_id, tenant, visibility, platform, sealed, expires_at)
-    SELECT ?, id, tenant, visibility, ?, ?, ? FROM jobs WHERE id = ?
-"""
+_SHOW = insertion("shown", "key, platform, sealed, expires_at", of_job=True)
 _SHOWN_AT = "SELECT job_id FROM shown WHERE key > ? AND key < ?"  # hexadecimal, so that `g` is past the last
 _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
     UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
 """
-_CONDEMN = "INSERT INTO condemned (key, platform, sealed, put_at, expires_at) VALUES (?, ?, ?, ?, ?)"
+_CONDEMN = insertion("condemned", f"key, {_AT}")
 _CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE platform = ? ORDER BY put_at, key"
 _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
 
@@ -126,11 +115,9 @@ class SqlMessages(SealedStore):
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
 
 
-_EXPECT = """
-    INSERT INTO standing_checks (job_id, tenant, visibility, due_at, watched_until)
-    SELECT id, tenant, visibility, ?, ? FROM jobs WHERE id = ?
-    ON CONFLICT (job_id) DO UPDATE SET due_at = excluded.due_at, watched_until = excluded.watched_until
-"""
+_EXPECT = insertion(
+    "standing_checks", "due_at, watched_until", key="job_id", changes="due_at, watched_until", of_job=True
+)
 _DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
 _CORRECTED = "UPDATE answer_places SET correction = ? WHERE job_id = ?"
 _CORRECTED_EARLY = """
@@ -188,11 +175,10 @@ class SqlStandingChecks(TimedStore):
         return await self._tables.write(take)
 
 
-_ADD_WATCH = """
-    INSERT INTO watches
-        (id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed, place)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+_ADD_WATCH = insertion(
+    "watches",
+    "id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed, place",
+)
 _PUT_WATCH = """
     UPDATE watches SET is_active = ?, next_at = ?, version = version + 1, told = ?, watch = ?
     WHERE id = ? AND version = ?
@@ -206,30 +192,15 @@ _WATCHES_DUE = """
     SELECT id, watch, version, looks_usd FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?
 """
 _SET_ASIDE = "UPDATE watches SET is_active = ?, is_unreadable = ? WHERE id = ?"
-_ADD_PAGE = """
-    INSERT INTO watched_pages (watch_id, is_seen, number, tenant, visibility, page) VALUES (?, ?, ?, ?, ?, ?)
-"""
-_ADD_NOTICE = """
-    INSERT INTO notices (watch_id, number, job_id, tenant, visibility, at, notice) VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (watch_id, number) DO UPDATE SET
-        job_id = excluded.job_id, at = excluded.at, notice = excluded.notice
-"""
-
-
-_ADD_TELLING = """
-    INSERT INTO tellings
-        (watch_id, number, job_id, tenant, visibility, place, platform, sealed, is_digest, due_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (watch_id, number) DO NOTHING
-"""
+_ADD_PAGE = insertion("watched_pages", "watch_id, is_seen, number, tenant, visibility, page")
+_OF_RUN = "watch_id, number, job_id, tenant, visibility"
+_ADD_NOTICE = insertion("notices", f"{_OF_RUN}, at, notice", key="watch_id, number", changes="job_id, at, notice")
+_ADD_TELLING = insertion("tellings", f"{_OF_RUN}, place, platform, sealed, is_digest, due_at", key="watch_id, number")
 _NEXT_TELLING = """
     SELECT watch_id, number, tenant, visibility, platform, sealed FROM tellings
     WHERE job_id = ? AND carrier = '' AND is_digest = ? ORDER BY due_at, watch_id, number LIMIT 1
 """
-_PUT_FREE = """
-    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (job_id) DO NOTHING
-"""
+_PUT_FREE = insertion("addresses", "job_id, tenant, visibility, platform, sealed, put_at", key="job_id")
 _CARRIED = "UPDATE tellings SET carrier = ? WHERE watch_id = ? AND number = ?"
 _DIGESTS = """
     SELECT watch_id, number, job_id, tenant, visibility, platform, sealed, place FROM tellings

@@ -13,7 +13,7 @@ from functools import partial
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, moment
+from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, insertion, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError, Unstorable
@@ -49,37 +49,22 @@ _IS_KEPT = "SELECT 1 FROM jobs WHERE id = ?"
 _COUNT = f"SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ({_ENDED}) GROUP BY status"  # noqa: S608 -- our words
 _NUMBER: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "number"}  # orders jobs of one moment
 
-_PUT_SOURCE = """
-    INSERT INTO sources (job_id, number, tenant, visibility, attempt, source) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (job_id, number) DO UPDATE SET
-        tenant = excluded.tenant, visibility = excluded.visibility, attempt = excluded.attempt,
-        source = excluded.source
-"""
-_PUT_MEMO = """
-    INSERT INTO memos (job_id, key, tenant, visibility, text)
-    SELECT id, ?, tenant, visibility, ? FROM jobs WHERE id = ?
-    ON CONFLICT (job_id, key) DO UPDATE SET text = excluded.text
-"""
-_PUT_ATTACHMENT = "INSERT INTO attachments (job_id, number, tenant, visibility, attachment) VALUES (?, ?, ?, ?, ?)"
+_OF_SOURCE = "tenant, visibility, attempt, source"
+_PUT_SOURCE = insertion("sources", f"job_id, number, {_OF_SOURCE}", key="job_id, number", changes=_OF_SOURCE)
+_PUT_MEMO = insertion("memos", "key, text", key="job_id, key", changes="text", of_job=True)
+_PUT_ATTACHMENT = insertion("attachments", "job_id, number, tenant, visibility, attachment")
 _ADD_STEERING = """
     INSERT INTO steering (job_id, number, tenant, visibility, steering)
     SELECT id, (SELECT COUNT(*) + 1 FROM steering WHERE job_id = jobs.id), tenant, visibility, ?
     FROM jobs WHERE id = ? RETURNING number
 """
 _STEERING = "SELECT steering FROM steering WHERE job_id = ? AND number > ? ORDER BY number"
-_PUT_RATING = """
-    INSERT INTO ratings (job_id, asker, tenant, visibility, at, rating) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (job_id, asker) DO UPDATE SET at = excluded.at, rating = excluded.rating
-"""
-_PUT_CASE = """
-    INSERT INTO evaluation_cases (job_id, tenant, visibility, must, at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (job_id) DO UPDATE SET must = excluded.must, at = excluded.at
-"""
+_PUT_RATING = insertion(
+    "ratings", "job_id, asker, tenant, visibility, at, rating", key="job_id, asker", changes="at, rating"
+)
+_PUT_CASE = insertion("evaluation_cases", "job_id, tenant, visibility, must, at", key="job_id", changes="must, at")
 _CASES = "SELECT job_id, must, at FROM evaluation_cases WHERE :tenant = '' OR tenant = :tenant ORDER BY at, job_id"
-_PUT_GRADE = """
-    INSERT INTO grades (key, job_id, level, is_right, at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET level = excluded.level, is_right = excluded.is_right, at = excluded.at
-"""
+_PUT_GRADE = insertion("grades", "key, job_id, level, is_right, at", key="key", changes="level, is_right, at")
 _GRADED = "SELECT level, SUM(is_right), COUNT(*) FROM grades GROUP BY level ORDER BY level"
 _VOTED = Template("""
     WITH voted AS (
@@ -95,18 +80,14 @@ _VOTED = Template("""
 
 def _upsert(*changing: str) -> str:
     """Fenced: no row is changed when the stored one is of a newer attempt."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in changing)
-    return f"""INSERT INTO jobs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
-        ON CONFLICT (id) DO UPDATE SET {changes}, dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key)
-        WHERE jobs.attempt <= excluded.attempt"""  # noqa: S608 -- our words
+    statement = insertion("jobs", ", ".join(_COLUMNS), key="id", changes=", ".join(changing))
+    return f"""{statement}, dedupe_key = COALESCE(excluded.dedupe_key, jobs.dedupe_key)
+        WHERE jobs.attempt <= excluded.attempt"""
 
 
 _PUT = _upsert(*_CHANGING, *_OF_RESULT)
 _PUT_KEEPING_RESULT = _upsert(*_CHANGING)
-_BEAT = """
-    INSERT INTO heartbeats (worker_id, beat_at) VALUES (?, ?)
-    ON CONFLICT (worker_id) DO UPDATE SET beat_at = excluded.beat_at
-"""
+_BEAT = insertion("heartbeats", "worker_id, beat_at", key="worker_id", changes="beat_at")
 
 
 class SqlJobStore(SqlStore):
@@ -364,10 +345,7 @@ PATIENCE_S = 60.0  # how long a follower waits for a database that is away
 
 _LAST = "SELECT seq, attempt, type FROM events WHERE job_id = ? ORDER BY seq DESC LIMIT 1"
 _AFTER = "SELECT seq, type, attempt, at, data FROM events WHERE job_id = ? AND seq > ? ORDER BY seq"
-_INSERT = """
-    INSERT INTO events (job_id, seq, tenant, visibility, attempt, type, at, data)
-    SELECT id, ?, tenant, visibility, ?, ?, ?, ? FROM jobs WHERE id = ?
-"""
+_INSERT = insertion("events", "seq, attempt, type, at, data", of_job=True)
 
 
 class SqlEventLog:

@@ -16,7 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, SqlStore, Tables, digest, place_token
+from adapters.records.sql import (
+    LISTED,
+    LISTED_NUMBERS,
+    POSITION,
+    Dialect,
+    Sql,
+    SqlStore,
+    Tables,
+    digest,
+    insertion,
+    place_token,
+)
 from adapters.records.vectors import VectorMirrors
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
@@ -32,10 +43,9 @@ _CHUNKS = """
     SELECT c.number, c.chunk, c.vector, c.tenant, c.visibility, p.id, p.paper FROM paper_chunks c JOIN papers p
     ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number IN
 """
-_KEEP_READING = """
-    INSERT INTO paper_readings (tenant, visibility, key, job_id, paper_id, text)
-    SELECT tenant, visibility, ?, id, ?, ? FROM jobs WHERE id = ? ON CONFLICT DO NOTHING
-"""
+_OF_CHUNK = "tenant, visibility, kind, paper_id, chunk, vector"
+_ADD_CHUNK = insertion("paper_chunks", _OF_CHUNK)
+_KEEP_READING = insertion("paper_readings", "key, paper_id, text", key="tenant, visibility, key", of_job=True)
 _TALK = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
 
 
@@ -243,11 +253,7 @@ class Fts5:
 
     def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
         for chunk in chunks:
-            ((number,),) = sql.rows(
-                """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector)
-                VALUES (?, ?, ?, ?, ?, ?) RETURNING number""",
-                _stored(place, chunk),
-            )
+            ((number,),) = sql.rows(f"{_ADD_CHUNK} RETURNING number", _stored(place, chunk))
             sql.execute(
                 f"INSERT INTO {_FTS5_TABLES[Index(place[2])]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our names
                 (number, place_token(*place), searched(chunk.paper.title, chunk)),
@@ -268,8 +274,8 @@ class TsVector:
 
     def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
         sql.execute_all(
-            """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector, words)
-            VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",
+            f"""INSERT INTO paper_chunks ({_OF_CHUNK}, words)
+            VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",  # noqa: S608 -- our words
             [(*_stored(place, chunk), searched(chunk.paper.title, chunk)) for chunk in chunks],
         )
 

@@ -33,7 +33,26 @@ LISTED_NUMBERS: dict[Dialect, str] = {  # likewise
     "postgres": "(SELECT CAST(json_array_elements_text(CAST(? AS json)) AS BIGINT))",
 }
 POSITION: dict[Dialect, str] = {"sqlite": "instr", "postgres": "strpos"}  # where a text stands in another, 0: nowhere
-_TRY = "INSERT INTO tries (name, at) VALUES ('ready', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at"
+
+
+def insertion(table: str, columns: str, *, key: str = "", changes: str = "", of_job: bool = False) -> str:
+    """The statement that adds a row, with a mark for each of the `columns`; names are parted by commas.
+
+    Where there is a row of that `key`, its columns named in `changes` are changed, and nothing where none is named.
+    `of_job` fills in `job_id`, tenant and visibility of the job whose id is the last value, if there is one.
+    """
+    marks = ", ".join("?" * (columns.count(",") + 1))
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 -- our words
+    if of_job:
+        chosen = f"SELECT id, tenant, visibility, {marks} FROM jobs WHERE id = ?"  # noqa: S608 -- our words
+        statement = f"INSERT INTO {table} (job_id, tenant, visibility, {columns}) {chosen}"
+    if not key:
+        return statement
+    changed = ", ".join(f"{name} = excluded.{name}" for name in changes.split(", ") if name)
+    return f"{statement} ON CONFLICT ({key}) DO {f'UPDATE SET {changed}' if changed else 'NOTHING'}"
+
+
+_TRY = insertion("tries", "name, at", key="name", changes="at")
 
 
 class Sql:
@@ -132,7 +151,7 @@ async def try_out(tables: Tables, clock: Clock) -> None:
             f"the records are not sound: {reason}",
             operator_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
         )
-    await tables.execute(_TRY, (clock(),))
+    await tables.execute(_TRY, ("ready", clock()))
 
 
 def moment(kept: datetime | float) -> datetime:

@@ -7,43 +7,28 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from datetime import datetime, timedelta
 
-from adapters.records.sql import SealedStore, Sql, SqlStore, TimedStore, digest, moment
+from adapters.records.sql import SealedStore, Sql, SqlStore, TimedStore, digest, insertion, moment
 from core.model.codec import decode, encode
 from core.model.job import ResearchJob
 from core.tenancy.forgetting import Departure
 from core.tenancy.settings import TenantSettings
 from core.tenancy.settings_desk import KeptSettings, SettingChange
 
-_PUT_TOKENS = """
-    INSERT INTO installations (tenant, sealed, put_at) VALUES (?, ?, ?)
-    ON CONFLICT (tenant) DO UPDATE SET sealed = excluded.sealed, put_at = excluded.put_at
-"""
-_ISSUE = """
-    INSERT INTO one_time_states (key, expires_at) VALUES (?, ?)
-    ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at
-"""
-_SPEND = "INSERT INTO one_time_states (key, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
-_TAKE = """
-    INSERT INTO turns (name, holder, ends_at) VALUES (?, ?, ?)
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
-    WHERE turns.ends_at <= ?
-"""
-_NOTE = """
-    INSERT INTO departures (account, left_at, is_erased) VALUES (?, ?, ?)
-    ON CONFLICT (account) DO UPDATE SET left_at = excluded.left_at, is_erased = excluded.is_erased
-"""
-_JOIN = "INSERT INTO memberships (app, tenant) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_PUT_TOKENS = insertion("installations", "tenant, sealed, put_at", key="tenant", changes="sealed, put_at")
+_ISSUE = insertion("one_time_states", "key, expires_at", key="key", changes="expires_at")
+_SPEND = insertion("one_time_states", "key, expires_at", key="key")
+_TAKE = insertion("turns", "name, holder, ends_at", key="name", changes="holder, ends_at") + " WHERE turns.ends_at <= ?"
+_NOTE = insertion("departures", "account, left_at, is_erased", key="account", changes="left_at, is_erased")
+_JOIN = insertion("memberships", "app, tenant", key="app, tenant")
 _FIRST_SETTINGS = "INSERT INTO tenant_settings (settings, tenant, version) VALUES (?, ?, ? + 1) ON CONFLICT DO NOTHING"
 _NEXT_SETTINGS = """
     UPDATE tenant_settings SET version = version + 1, settings = ? WHERE tenant = ? AND version = ?
 """
-_NOTE_CHANGE = "INSERT INTO setting_changes (tenant, key, before, after, who, at) VALUES (?, ?, ?, ?, ?, ?)"
+_NOTE_CHANGE = insertion("setting_changes", "tenant, key, before, after, who, at")
 _CHANGES = "SELECT key, before, after, who, at FROM setting_changes WHERE tenant = ? ORDER BY number DESC LIMIT ?"
-_REVOKE = """
-    INSERT INTO link_revocations AS kept (job_id, tenant, visibility, revoked_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (job_id) DO UPDATE SET revoked_at = excluded.revoked_at WHERE excluded.revoked_at > kept.revoked_at
-"""
-_END = "INSERT INTO ended_sessions (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+_REVOKED = insertion("link_revocations", "job_id, tenant, visibility, revoked_at", key="job_id", changes="revoked_at")
+_REVOKE = f"{_REVOKED} WHERE excluded.revoked_at > link_revocations.revoked_at"
+_END = insertion("ended_sessions", "id, until", key="id")
 
 
 class SqlSettings(SqlStore):

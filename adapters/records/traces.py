@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from adapters.records.sql import POSITION, Dialect, Sql, SqlStore
+from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, insertion
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
@@ -30,16 +30,13 @@ _JSON_COLUMNS = frozenset({"input_params", "state", "result", "metrics"})  # whi
 _TIMES = frozenset({"created_at", "started_at", "completed_at"})
 _SELECTED = ", ".join(f"CAST({name} AS TEXT)" if name in _JSON_COLUMNS else name for name in _COLUMNS)
 _SELECT = f"SELECT {_SELECTED} FROM tool_traces"  # noqa: S608 -- our words
-_WRITE = f"""
-    INSERT INTO tool_traces ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
-    ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])}
-"""  # noqa: S608 -- our words
+_WRITE = insertion("tool_traces", ", ".join(_COLUMNS), key="id", changes=", ".join(_COLUMNS[1:]))
 _FIND = f"{_SELECT} WHERE tenant = ? AND visibility = ? AND user_id = ?"
 _COMPLETED = f"{_SELECT} WHERE tenant = ? AND visibility = ? AND tool_name = ? AND status = 'completed'"
 _NEWEST_FIRST = " ORDER BY created_at DESC, id DESC LIMIT ?"
 
 _LAST = "SELECT COALESCE(MAX(number), 0) FROM trace_entries WHERE job_id = ?"
-_APPEND = "INSERT INTO trace_entries (job_id, number, tenant, visibility, at, entry) VALUES (?, ?, ?, ?, ?, ?)"
+_APPEND = insertion("trace_entries", "job_id, number, tenant, visibility, at, entry")
 _BOOK = """
     INSERT INTO spending AS booked (tenant, asker, month, model, prompt_tokens, completion_tokens, cost_usd)
     VALUES (?, ?, ?, ?, ?, ?, ?)

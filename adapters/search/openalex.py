@@ -197,7 +197,12 @@ def _record(work: _Work) -> WorkRecord:
         kind=work.type or "",
         abstract=work.abstract,
         versions=tuple(versions),
-        copies=tuple(copy for place in work.locations if place.is_oa for copy in _copies(place)),
+        copies=tuple(
+            copy
+            for place in work.locations
+            if place.is_oa
+            for copy in open_copies(place.version, place.host, place.pdf_url, place.landing_page_url)
+        ),
         is_open=work.is_oa,
         notices=(Notice("retraction", said_by=SERVICE.label),) if work.is_retracted else (),
         cited_by=work.cited_by_count,
@@ -205,11 +210,10 @@ def _record(work: _Work) -> WorkRecord:
     )
 
 
-def _copies(place: _WhereHosted) -> list[OpenCopy]:
-    version = _VERSIONS.get(place.version or "", "")
-    host = clean_line(place.host or "")
-    found = ((place.pdf_url, True), (place.landing_page_url, False))
-    return [OpenCopy(url, version, is_pdf, host) for url, is_pdf in found if url]
+def open_copies(version: str | None, host: str | None, pdf: str | None, page: str | None) -> list[OpenCopy]:
+    """A place where a work is free, in the words of OpenAlex and Unpaywall, which have one maker."""
+    known, named = _VERSIONS.get(version or "", ""), clean_line(host or "")
+    return [OpenCopy(url, known, is_pdf, named) for url, is_pdf in ((pdf, True), (page, False)) if url]
 
 
 def _hit(work: _Work) -> SearchHit | None:

@@ -37,7 +37,7 @@ from core.model.errors import (
     ProviderUnavailable,
     SetupError,
 )
-from core.model.ports import Clock, utc_now
+from core.model.ports import Clock, PageFetcher, utc_now
 from core.model.source import Page, Recency, SearchFilters, SearchHit, SourceKind
 from core.model.works import WorkRecord
 from core.pipeline.limits import CallRate, SharedTurns
@@ -145,10 +145,8 @@ class TimeLimits:
 DEFAULT_LIMITS = TimeLimits()
 
 
-class Fetcher(Protocol):
+class Fetcher(PageFetcher, Protocol):
     """The guarded fetcher, for pages and for whatever lists them. Both raise `FetchError`."""
-
-    async def fetch(self, url: str, *, known: Page | None = None) -> Page: ...
 
     async def fetch_raw(
         self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float

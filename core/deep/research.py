@@ -69,6 +69,7 @@ from core.text.passages import Passage, split_passages
 from core.text.saying import say, say_many
 
 T = TypeVar("T")
+Part = TypeVar("Part", RoundQueries, NewFacts, Completeness)
 GIVEN_S = 20.0  # for reading again what was brought along or known
 OUT_OF_TIME = "the limit of {minutes} minutes was reached"
 MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and not in an endless wait
@@ -195,11 +196,7 @@ class _DeepRun:
 
     async def queries(self, state: DeepState, number: int) -> RoundQueries:
         await self.teller.round(number, state)
-        try:
-            with self.work.deps.stage("queries"):
-                queries = await self._unless_hurried(state, self._asked(state, number), RoundQueries())
-        except ModelError as exc:
-            queries = RoundQueries(failure=self._failure(state, exc))
+        queries = await self._step("queries", state, self._asked(state, number), RoundQueries())
         await self._note(state.with_queries(number, queries))
         return queries
 
@@ -246,23 +243,15 @@ class _DeepRun:
     async def facts(self, state: DeepState, first_new: int) -> NewFacts:
         known = await known_sources(self.work, state.last_number)
         new = [source for source in known if source.number >= first_new]
-        try:
-            with self.work.deps.stage("facts"):
-                taking = process_results(state, new, self.work.deps, within_s=self._within_s)
-                facts = await self._unless_hurried(state, taking, NewFacts())
-        except ModelError as exc:
-            facts = NewFacts(failure=self._failure(state, exc))
+        taking = process_results(state, new, self.work.deps, within_s=self._within_s)
+        facts = await self._step("facts", state, taking, NewFacts())
         await self._note(state.with_round_facts(facts) if state.rounds else state.with_facts(facts))
         return facts
 
     async def check(self, state: DeepState) -> Completeness:
-        try:
-            with self.work.deps.stage("coverage"):
-                on_gap = partial(self._ask_ahead, state)
-                checking = check_completeness(state, self.work.deps, within_s=self._within_s, on_gap=on_gap)
-                checked = await self._unless_hurried(state, checking, Completeness())
-        except ModelError as exc:
-            checked = Completeness(failure=self._failure(state, exc))
+        on_gap = partial(self._ask_ahead, state)
+        checking = check_completeness(state, self.work.deps, within_s=self._within_s, on_gap=on_gap)
+        checked = await self._step("coverage", state, checking, Completeness())
         after = state.with_coverage(checked)
         await self.teller.checked(after)
         await self._note(after)
@@ -302,6 +291,14 @@ class _DeepRun:
             Stop.BUDGET: say("the month's research budget is used up"),
             Stop.FAILURE: state.failure,
         }.get(stop, "")
+
+    async def _step(self, stage: str, state: DeepState, part: Coroutine[None, None, Part], nothing: Part) -> Part:
+        """What a part of a round gives; `nothing` once somebody is in a hurry, and with why where the model failed."""
+        try:
+            with self.work.deps.stage(stage):
+                return await self._unless_hurried(state, part, nothing)
+        except ModelError as exc:
+            return replace(nothing, failure=self._failure(state, exc))
 
     async def _unless_hurried(self, state: DeepState, part: Coroutine[None, None, T], cut: T) -> T:
         """Once there is a fact to answer from, who wants the answer now does not wait for the round to end."""

@@ -275,65 +275,39 @@ async def _check(expected: Expectation, answered: Answered, judge: SupportJudge 
         return Met(expected.words, False, "there is no answer")
     if expected.kind == "judge":
         return await _judged(expected, answered.text, judge)
-    is_met, says = _LOOKS[expected.kind](expected, answered, answer)
+    is_met, says = _look(expected, answered, answer)
     return Met(expected.words, is_met, "" if is_met else says)
 
 
-Look = Callable[[Expectation, Answered, ResearchAnswer], tuple[bool | None, str]]
-
-
-def _contains(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    said = _plain(answered.text)
-    return any(_plain(option) in said for option in expected.any_of or (str(expected.value),)), "it does not say so"
-
-
-def _not_contains(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    is_there, _ = _contains(expected, answered, answer)
-    return not is_there, "it says so"
-
-
-def _cites(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    """The domain itself or one below it; of a file its name counts."""
-    cited = {citation.source_id for citation in answer.citations}
-    hosts = sorted({_host(source.url) for source in answered.sources if source.id in cited})
-    wanted = [option.casefold().removeprefix("www.") for option in expected.any_of or (str(expected.value),)]
-    is_there = any(host == one or host.endswith(f".{one}") for host in hosts for one in wanted)
-    return is_there, f"it cites {', '.join(hosts) or 'nothing'}"
-
-
-def _insufficient(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    is_insufficient = answer.confidence is Confidence.INSUFFICIENT
-    return is_insufficient is expected.value, f"confidence is {answer.confidence}"
-
-
-def _confident(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    is_met = _LEVELS.index(answer.confidence) >= _LEVELS.index(Confidence(str(expected.value)))
-    return is_met, f"confidence is {answer.confidence}"
-
-
-def _cheap(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    spent = answer.metadata
-    cost = spent.cost_usd if spent.model_calls else 0.0
-    if cost is None:
-        return None, "the model has no price (GORKD_PRICES)"
-    return cost <= float(expected.value), f"it cost ${cost:.4f}"
-
-
-def _quick(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
-    if answered.is_replayed:
-        return None, "a recording has no time of its own"
-    return answered.seconds <= float(expected.value), f"it took {answered.seconds:.1f} s"
-
-
-_LOOKS: Mapping[Kind, Look] = {
-    "contains": _contains,
-    "not_contains": _not_contains,
-    "cites_domain": _cites,
-    "must_be_insufficient": _insufficient,
-    "confidence_at_least": _confident,
-    "max_cost": _cheap,
-    "max_seconds": _quick,
-}
+def _look(expected: Expectation, answered: Answered, answer: ResearchAnswer) -> tuple[bool | None, str]:
+    """Whether it is met, None where nobody can tell; and what was found, for where it is not."""
+    options, level = expected.any_of or (str(expected.value),), f"confidence is {answer.confidence}"
+    is_met: bool | None
+    match expected.kind:
+        case "contains" | "not_contains" as kind:
+            is_there = any(_plain(option) in _plain(answered.text) for option in options)
+            is_met, says = (is_there, "it does not say so") if kind == "contains" else (not is_there, "it says so")
+        case "cites_domain":  # itself or one below it; of a file its name counts
+            cited = {citation.source_id for citation in answer.citations}
+            hosts = sorted({_host(source.url) for source in answered.sources if source.id in cited})
+            wanted = [option.casefold().removeprefix("www.") for option in options]
+            is_met = any(host == one or host.endswith(f".{one}") for host in hosts for one in wanted)
+            says = f"it cites {', '.join(hosts) or 'nothing'}"
+        case "must_be_insufficient":
+            is_met, says = (answer.confidence is Confidence.INSUFFICIENT) is expected.value, level
+        case "confidence_at_least":
+            is_met = _LEVELS.index(answer.confidence) >= _LEVELS.index(Confidence(str(expected.value)))
+            says = level
+        case "max_cost":
+            cost = answer.metadata.cost_usd if answer.metadata.model_calls else 0.0
+            is_met, says = None, "the model has no price (GORKD_PRICES)"
+            if cost is not None:
+                is_met, says = cost <= float(expected.value), f"it cost ${cost:.4f}"
+        case _ if answered.is_replayed:
+            is_met, says = None, "a recording has no time of its own"
+        case _:
+            is_met, says = answered.seconds <= float(expected.value), f"it took {answered.seconds:.1f} s"
+    return is_met, says
 
 
 async def _judged(expected: Expectation, text: str, judge: SupportJudge | None) -> Met:

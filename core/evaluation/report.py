@@ -1,7 +1,7 @@
 """What an evaluation found: runs with their figures, what changed since the last one, two configurations side by side.
 
-One format for all: `run_json` is what is kept and compared, the table and JUnit's XML are views of it. The same as one
-HTML file, which loads nothing from anywhere.
+One format for all: a `Run` as core/model/codec.py writes it is what is kept and compared, the table and JUnit's XML are
+views of it. The same as one HTML file, which loads nothing from anywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from core.evaluation.cases import Kind, Met
 from core.evaluation.running import Outcome
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Confidence, ResearchAnswer
-from core.model.codec import decode, encode
 from core.presentation.render import one_line, printable
 from core.presentation.wording import counted
 from core.tenancy.usage import Grade
@@ -193,15 +192,6 @@ def grades_of(run: Run, *, of_jobs: bool = False) -> list[Grade]:
 
 
 # As files
-
-
-def run_json(run: Run) -> str:
-    return encode(run)
-
-
-def read_run(text: str) -> Run:
-    """Raises `StoreError` for what is none."""
-    return decode(text, Run)
 
 
 def junit_xml(runs: Sequence[Run]) -> str:

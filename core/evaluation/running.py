@@ -13,7 +13,6 @@ from time import perf_counter
 from core.evaluation.cases import Answered, Case, Met, check_expectations
 from core.evidence.judge import SupportJudge
 from core.model.answer import Confidence, ModelUsage, Verdict
-from core.model.codec import decode, encode
 from core.model.errors import FetchError, GorkdError, ProviderError, WebSearchUnavailable
 from core.model.job import Depth, JobStatus, ResearchJob, Scope
 from core.model.ports import (
@@ -204,15 +203,6 @@ class Recording:
     pages: tuple[RecordedPage, ...] = ()
     answers: tuple[RecordedAnswer, ...] = ()
     web_searches: tuple[RecordedWebSearch, ...] = ()
-
-
-def write_recording(recording: Recording) -> str:
-    return encode(recording)
-
-
-def read_recording(text: str) -> Recording:
-    """Raises `StoreError` for what is none."""
-    return decode(text, Recording)
 
 
 def recording_of(sources: Sequence[Source], at: datetime) -> Recording:

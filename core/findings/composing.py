@@ -45,19 +45,22 @@ class Composed:
     report: JudgedReport | None = None
 
     @property
+    def parts(self) -> list[tuple[JudgedItem | ReportPart, Section]]:
+        """Whatever has sentences, of every mode, with where in the answer it stands."""
+        parts: list[tuple[JudgedItem | ReportPart, Section]] = []
+        parts += [(item, "summary") for items in self.items.values() for item in items]
+        for section in self.report.sections if self.report else []:
+            parts += [(part, "summary" if section.title == "Abstract" else "detail") for part in section.parts]
+        return parts
+
+    @property
     def sentences(self) -> list[Judged]:
-        """All, of every mode."""
-        listed = [entry for items in self.items.values() for item in items for entry in item.sentences]
-        return [*listed, *(self.report.sentences if self.report else [])]
+        return [entry for part, _ in self.parts for entry in part.sentences]
 
     def settle(self, settled: Mapping[str, Judged]) -> None:
         """Put the settled sentences in the places of the undecided ones."""
-        for items in self.items.values():
-            for item in items:
-                item.sentences = [settled.get(entry.id, entry) for entry in item.sentences]
-        for section in self.report.sections if self.report else []:
-            for part in section.parts:
-                part.sentences = [settled.get(entry.id, entry) for entry in part.sentences]
+        for part, _ in self.parts:
+            part.sentences = [settled.get(entry.id, entry) for entry in part.sentences]
 
 
 def placed(composed: Composed) -> list[Judged]:
@@ -72,13 +75,8 @@ def placed(composed: Composed) -> list[Judged]:
         result[entry.id] = replace(entry, id=name, section=section, claim=claim)
         return result[entry.id]
 
-    for items in composed.items.values():
-        for item in items:
-            item.sentences = [place(entry, "summary") for entry in item.sentences]
-    for section in composed.report.sections if composed.report else []:
-        for part in section.parts:
-            where: Section = "summary" if section.title == "Abstract" else "detail"
-            part.sentences = [place(entry, where) for entry in part.sentences]
+    for part, section in composed.parts:
+        part.sentences = [place(entry, section) for entry in part.sentences]
     return list(result.values())
 
 
@@ -306,10 +304,6 @@ class ReportSection:
 class JudgedReport:
     sections: list[ReportSection]
     notes: list[str]
-
-    @property
-    def sentences(self) -> list[Judged]:
-        return [entry for section in self.sections for part in section.parts for entry in part.sentences]
 
 
 def judge_report(text: str, opened: Opened, grounder: Grounder) -> JudgedReport:

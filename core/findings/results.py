@@ -10,8 +10,8 @@ import ast
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
 
 import regex
 
@@ -22,6 +22,9 @@ from core.model.source import SearchMetadata
 from core.pipeline.work import Progress
 from core.text.saying import say
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 ResearchMode = Literal["idea", "implementation", "freeform"]
 ResearchModeInput = ResearchMode | Sequence[ResearchMode]
 ALL_MODES: tuple[ResearchMode, ...] = ("idea", "implementation", "freeform")
@@ -29,8 +32,15 @@ DEFAULT_TOP_K = 5
 TITLES: dict[ResearchMode, str] = {"idea": "Ideas", "implementation": "Implementations", "freeform": "Report"}
 
 
+class Kept:
+    """What is found, as it is kept: a dataclass of JSON's own values."""
+
+    def to_dict(self: DataclassInstance) -> dict[str, Json]:
+        return asdict(self)
+
+
 @dataclass(frozen=True)
-class IdeaResult:
+class IdeaResult(Kept):
     """One idea or approach, and the address where it was found."""
 
     source: str
@@ -40,15 +50,12 @@ class IdeaResult:
     def description(self) -> str:
         return self.content
 
-    def to_dict(self) -> dict[str, Json]:
-        return {"source": self.source, "content": self.content}
-
     def to_context_string(self) -> str:
         return f"- {self.content} ({self.source})"
 
 
 @dataclass(frozen=True)
-class ImplementationResult:
+class ImplementationResult(Kept):
     """One implementation: `content` is its description, its code in a fence, and its `Dependencies:` line."""
 
     source: str
@@ -70,21 +77,15 @@ class ImplementationResult:
         """Package names as stated; empty for "none"."""
         return dependencies_of(self.content) or ()
 
-    def to_dict(self) -> dict[str, Json]:
-        return {"source": self.source, "content": self.content}
-
     def to_context_string(self) -> str:
         return f"**Source:** {self.source}\n\n{self.content}"
 
 
 @dataclass(frozen=True)
-class ResearchReport:
+class ResearchReport(Kept):
     """A report in Markdown, all sections."""
 
     content: str
-
-    def to_dict(self) -> dict[str, Json]:
-        return {"content": self.content}
 
     def to_context_string(self) -> str:
         return self.content
@@ -104,7 +105,7 @@ class ResearchSource:
 
 
 @dataclass(frozen=True)
-class ResearchFindings:
+class ResearchFindings(Kept):
     """What one call found. `modes` are those that ran, in the order asked for; what was not asked for is empty."""
 
     query: str
@@ -113,16 +114,6 @@ class ResearchFindings:
     ideas: list[IdeaResult] = field(default_factory=list)
     implementations: list[ImplementationResult] = field(default_factory=list)
     report: ResearchReport | None = None
-
-    def to_dict(self) -> dict[str, Json]:
-        return {
-            "query": self.query,
-            "modes": [*self.modes],
-            "top_k": self.top_k,
-            "ideas": [idea.to_dict() for idea in self.ideas],
-            "implementations": [entry.to_dict() for entry in self.implementations],
-            "report": self.report.to_dict() if self.report else None,
-        }
 
     def to_context_string(self) -> str:
         """Everything that was found, in the order asked for."""

@@ -162,19 +162,13 @@ def _item_json(item: FoundItem) -> Json:
 
 def _item(row: Mapping[str, Json]) -> FoundItem:
     number, remarks = row.get("number"), row.get("remarks")
+    names = ("url", "source_id", "content", "standing", "why_unverified", "code", "language", "dependencies")
     return FoundItem(
         mode=next((mode for mode in ALL_MODES if mode == row.get("mode")), "idea"),
         number=number if isinstance(number, int) else 0,
-        url=str(row.get("url") or ""),
-        source_id=str(row.get("source_id") or ""),
-        content=str(row.get("content") or ""),
-        standing=str(row.get("standing") or ""),
         remarks=tuple(map(_remark, remarks)) if isinstance(remarks, list) else (),
-        why_unverified=str(row.get("why_unverified") or ""),
-        code=str(row.get("code") or ""),
-        language=str(row.get("language") or ""),
-        dependencies=str(row.get("dependencies") or ""),
         text=str(row.get("text") or row.get("content") or ""),
+        **{name: str(row.get(name) or "") for name in names},
     )
 
 

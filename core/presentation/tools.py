@@ -92,15 +92,9 @@ def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, sc
     return _asked(request, researcher, _deep_result)
 
 
-def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
+def execute_research(mode: str, params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    request = ResearchRequest(_question(params), scope=scope, context=text_of(params, "context"))
-    return _asked(request, researcher, _quick_result, after=text_of(params, "follow"))
-
-
-def execute_library_ask(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
-    """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    request = ResearchRequest(_question(params), scope=scope, modes=("library",), context=text_of(params, "context"))
+    request = ResearchRequest(_question(params), scope=scope, modes=(mode,), context=text_of(params, "context"))
     return _asked(request, researcher, _quick_result, after=text_of(params, "follow"))
 
 
@@ -316,8 +310,12 @@ def text_of(params: Mapping[str, Json], name: str) -> str:
     return value
 
 
-_STRING: Mapping[str, Json] = {"type": "string"}
 _STRINGS: Mapping[str, Json] = {"type": "array", "items": {"type": "string"}}
+
+
+def texts(*names: str) -> dict[str, Json]:
+    """Fields of a schema that are texts."""
+    return {name: {"type": "string"} for name in names}
 
 
 def _field(kind: str, description: str, **more: Json) -> Json:
@@ -356,17 +354,15 @@ Do NOT use this for:
     ),
     output_schema=shape(
         {
-            "trace_id": dict(_STRING),
+            **texts("trace_id"),
             "answer": _field("string", "the synthesized answer with inline citations"),
             "sources": {
                 "type": "array",
                 "items": shape(
                     {
-                        "id": dict(_STRING),
+                        **texts("id"),
                         "type": {"type": "string", "enum": ["pubmed", "web"]},
-                        "title": dict(_STRING),
-                        "url": dict(_STRING),
-                        "snippet": dict(_STRING),
+                        **texts("title", "url", "snippet"),
                     }
                 ),
             },
@@ -394,25 +390,23 @@ research where the answer is not sure; ask the user before starting it.""",
     ),
     output_schema=shape(
         {
-            "job_id": dict(_STRING),
-            "status": dict(_STRING),
+            **texts("job_id", "status"),
             "answer": {"type": ["object", "null"]},
             "citations": {"type": "array", "items": {"type": "object"}},
             "sources": {"type": "array", "items": {"type": "object"}},
             "offer": {"type": ["object", "null"]},
         }
     ),
-    executor=execute_research,
+    executor=partial(execute_research, "quick"),
 )
 
-_PAPER: Mapping[str, Json] = {
-    "paper_id": dict(_STRING), "title": dict(_STRING), "authors": dict(_STRINGS), "published": dict(_STRING),
-}  # fmt: skip
-_PASSAGE: dict[str, Json] = {**_PAPER, "page": {"type": ["integer", "null"]}, "passage": dict(_STRING)}
-_PAGE: dict[str, Json] = {**_PAPER, "page": {"type": "integer"}, "pages": {"type": "integer"}, "text": dict(_STRING)}
+_PAPER: Mapping[str, Json] = {**texts("paper_id", "title"), "authors": dict(_STRINGS), **texts("published")}
+_PASSAGE: dict[str, Json] = {**_PAPER, "page": {"type": ["integer", "null"]}, **texts("passage")}
+_PAGE: dict[str, Json] = {**_PAPER, "page": {"type": "integer"}, "pages": {"type": "integer"}, **texts("text")}
 _REFERENCES: dict[str, Json] = {
-    "job_id": dict(_STRING), "status": dict(_STRING), "references": {"type": "array", "items": {"type": "object"}},
-}  # fmt: skip
+    **texts("job_id", "status"),
+    "references": {"type": "array", "items": {"type": "object"}},
+}
 
 
 LIBRARY_ASK = ToolConfig(
@@ -421,7 +415,7 @@ LIBRARY_ASK = ToolConfig(
     description="Answers a question from the papers of this machine's library alone, each claim with paper and page.",
     input_schema=RESEARCH.input_schema,
     output_schema=RESEARCH.output_schema,
-    executor=execute_library_ask,
+    executor=partial(execute_research, "library"),
 )
 LIBRARY_FIND = ToolConfig(
     name="library_find",
@@ -479,7 +473,7 @@ EXPORT = ToolConfig(
         {**_JOB_ID, "form": _field("string", "md, json, bib, ris; tex of a section", default="md")},
         "job_id",
     ),
-    output_schema=shape({name: dict(_STRING) for name in ("job_id", "form", "media_type", "text")}),
+    output_schema=shape(texts("job_id", "form", "media_type", "text")),
     executor=execute_export,
     streaming=False,
 )
@@ -491,9 +485,7 @@ def share_tool(links: PageLinks) -> ToolConfig:
         title="Share",
         description="Where an answer's page is, and its receipt; both open while pages are served there.",
         input_schema=shape(_JOB_ID),
-        output_schema=shape(
-            {**{name: dict(_STRING) for name in ("job_id", "url", "receipt_url")}, "is_private": {"type": "boolean"}}
-        ),
+        output_schema=shape({**texts("job_id", "url", "receipt_url"), "is_private": {"type": "boolean"}}),
         executor=partial(execute_share, links),
         streaming=False,
     )

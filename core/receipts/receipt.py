@@ -205,7 +205,10 @@ def build_receipt(
         confidence_sum=tuple(SumLine(line.name, line.value, line.note) for line in answer.confidence_sum),
         limitations=answer.limitations,
         removed=tuple((one.text, one.reason) for one in answer.removed),
-        conflicts=_conflicts(answer),
+        conflicts=tuple(
+            ReceiptConflict(one.subject, tuple((side.position, side.source_id) for side in one.positions))
+            for one in answer.conflicts
+        ),
         claims=claims,
         sources=tuple(map(_source, sources)),
         queries=result.queries,
@@ -360,10 +363,3 @@ def _source(source: Source) -> ReceiptSource:
         iso_utc(about.published_at), iso_utc(source.read_at), text_hash(source.content), len(source.content),
         source.extract_of_page,
     )  # fmt: skip
-
-
-def _conflicts(answer: ResearchAnswer) -> tuple[ReceiptConflict, ...]:
-    return tuple(
-        ReceiptConflict(one.subject, tuple((side.position, side.source_id) for side in one.positions))
-        for one in answer.conflicts
-    )

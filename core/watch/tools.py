@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.model.errors import InvalidQuery
 from core.model.job import Json, ResearchRequest, Scope
 from core.presentation.render import iso_utc
-from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape, text_of
+from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape, text_of, texts
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from core.watch.desk import WatchDesk
 
 Doing = Callable[[Mapping[str, Json], "WatchDesk", Scope], Awaitable[ToolResult]]
-_TEXT: Mapping[str, Json] = {"type": "string"}
 _WATCH: Mapping[str, Json] = shape(
     {
-        "id": dict(_TEXT), "kind": {"type": "string", "enum": ["answer", "schedule", "source"]}, "subject": dict(_TEXT),
-        "rhythm": dict(_TEXT), "is_active": {"type": "boolean"}, "next_at": dict(_TEXT), "ends_at": dict(_TEXT),
-        "runs": {"type": "integer"}, "last_told": dict(_TEXT),
+        **texts("id"), "kind": {"type": "string", "enum": ["answer", "schedule", "source"]},
+        **texts("subject", "rhythm"), "is_active": {"type": "boolean"}, **texts("next_at", "ends_at"),
+        "runs": {"type": "integer"}, **texts("last_told"),
     }
 )  # fmt: skip
 
@@ -116,7 +115,7 @@ WATCH_TOOLS: Mapping[str, ToolConfig] = {
             "stop_watching",
             "Stop watching",
             "Ends a watch, by the id that list_watches gives.",
-            shape({"watch_id": dict(_TEXT)}),
+            shape(texts("watch_id")),
             dict(_WATCH),
             _done_by(_stop),
             streaming=False,

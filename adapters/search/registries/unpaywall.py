@@ -8,8 +8,9 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
+from adapters.search.openalex import open_copies
 from adapters.search.service import Service, Surroundings, clean_line, with_path
-from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
+from core.model.works import OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 from core.works.registry import Registry
 
@@ -24,11 +25,6 @@ SERVICE = Service(
     needs="GORKD_CONTACT_EMAIL",
     hints={422: "set GORKD_CONTACT_EMAIL to an address of your own; it refuses those of examples"},
 )
-_VERSIONS: dict[str, CopyVersion] = {
-    "publishedVersion": "published",
-    "acceptedVersion": "accepted",
-    "submittedVersion": "submitted",
-}
 
 
 def build_registry(env: Mapping[str, str], around: Surroundings) -> Unpaywall | None:
@@ -83,8 +79,5 @@ def _record(work: _OpenWork) -> WorkRecord:
 
 
 def _copies(place: _Location) -> list[OpenCopy]:
-    version = _VERSIONS.get(place.version or "", "")
-    host = clean_line(place.repository_institution or "")
-    pdf = [OpenCopy(place.url_for_pdf, version, is_pdf=True, host=host)] if place.url_for_pdf else []
-    page = [OpenCopy(place.url, version, host=host)] if place.url and place.url != place.url_for_pdf else []
-    return [*pdf, *page]
+    page = place.url if place.url != place.url_for_pdf else None
+    return open_copies(place.version, place.repository_institution, place.url_for_pdf, page)

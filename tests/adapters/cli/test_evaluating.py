@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
-from core.evaluation.report import read_run
+from core.evaluation.report import Run
+from core.model.codec import decode
 from core.pipeline.deps import Deps
 from core.tenancy.usage import VotedCase
 from tests.adapters.cli.test_operating import Desk
@@ -53,7 +54,7 @@ def test_questions_are_asked_and_kept(place: Path):
     assert done.exit_code == 0, done.output
     assert "expectations met 3 of 3" in done.stdout
     assert sorted(path.name for path in kept.iterdir()) == ["index.html", "junit.xml", "run.json"]
-    assert [one.case_id for one in read_run((kept / "run.json").read_text("utf-8")).outcomes] == [
+    assert [one.case_id for one in decode((kept / "run.json").read_text("utf-8"), Run).outcomes] == [
         "eddystone",
         "fastnet",
     ]
@@ -123,7 +124,7 @@ def test_the_samples_run_recorded_and_replayed(place: Path, sample: str, questio
     desk.run("eval", f"{sample}.yaml", "--record", "tapes")
     done = Desk(laboratory=lambda _: worlds.deps(found=silent)).run("eval", f"{sample}.yaml", "--replay", "tapes")
 
-    run = read_run((place / "gorkd-eval" / sample / "run.json").read_text("utf-8"))
+    run = decode((place / "gorkd-eval" / sample / "run.json").read_text("utf-8"), Run)
     assert [one.error for one in run.outcomes] == [""] * questions
     assert run.new_calls == 0
     assert silent.asked == []
@@ -138,7 +139,7 @@ def test_the_medical_sample_asks_pubmedqa_where_it_is(place: Path):
 
     done = Desk(laboratory=lambda _: worlds.deps()).run("eval", "medicine.yaml")
 
-    run = read_run((place / "gorkd-eval" / "medicine" / "run.json").read_text("utf-8"))
+    run = decode((place / "gorkd-eval" / "medicine" / "run.json").read_text("utf-8"), Run)
     assert len(run.outcomes) == 23
     assert [one.error for one in run.outcomes if one.error] == []
     assert done.exit_code in (0, 3)
@@ -179,7 +180,7 @@ def test_a_bad_answer_is_asked_again_from_its_own_sources(place: Path):
     """Its sources alone are read, and what it must say is judged."""
     done = voted(samples.TALL).run("eval", "--from-votes")
 
-    run = read_run((place / "gorkd-eval" / "votes" / "run.json").read_text("utf-8"))
+    run = decode((place / "gorkd-eval" / "votes" / "run.json").read_text("utf-8"), Run)
     assert done.exit_code == 0, done.output
     assert set(run.outcomes[0].cited) <= set(samples.PAGES)
     assert [one.is_met for one in run.outcomes[0].met] == [True]

@@ -53,7 +53,7 @@ def capable(judge: Judge = right, *, in_words: bool = False) -> Callable[[ChatCa
 
 async def tried(world: OpenAIWorld, *, patience: float = 1.0) -> Trial:
     chat = build_chat({"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY, "GORKD_MODEL": "loop-1"})
-    trial = await probe.try_chat(chat, "Answers", patience=patience)
+    trial = await probe.trial("Answers", probe.of_chat(chat, patience))
     await chat.aclose()
     assert KEY not in str(trial)
     return trial
@@ -236,7 +236,7 @@ async def test_a_judge_that_cannot_tell_true_from_false_is_recognised(judge: Jud
     async with openai_world(capable(judge)) as world:
         chat = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})
 
-        trial = await probe.try_judge(chat, "Judging")
+        trial = await probe.trial("Judging", probe.of_judge(chat))
         await chat.aclose()
 
     finding = found(trial, "judge")
@@ -251,7 +251,7 @@ async def test_a_judge_that_does_better_pair_by_pair_is_to_be_asked_so() -> None
     async with openai_world(capable(lambda claim: "supported")) as world:
         chat = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})
 
-        trial = await probe.try_judge(chat, "Judging")
+        trial = await probe.trial("Judging", probe.of_judge(chat))
         await chat.aclose()
 
     finding = found(trial, "asked pair by pair")
@@ -279,7 +279,7 @@ def test_the_labelled_pairs_are_twenty_and_half_of_them_are_said() -> None:
 
 async def embedded(world: OpenAIWorld) -> Trial:
     embedder = build_embeddings({"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY, "GORKD_EMBEDDING_MODEL": "e-1"})
-    trial = await probe.try_embeddings(embedder, "Meaning")
+    trial = await probe.trial("Meaning", probe.of_embeddings(embedder))
     await embedder.aclose()
     assert KEY not in str(trial)
     return trial

@@ -16,13 +16,12 @@ from core.evaluation.report import (
     grades_of,
     junit_xml,
     page_of,
-    read_run,
-    run_json,
     state_of,
     totals_of,
 )
 from core.evaluation.running import Outcome, SaidClaim
 from core.model.answer import Confidence, Verdict
+from core.model.codec import decode, encode
 
 TALL = SaidClaim("The Eddystone lighthouse is 49 metres tall.", Verdict.SUPPORTED)
 OTHER = SaidClaim("The Eddystone lighthouse is 71 metres tall.", Verdict.PARTIAL)
@@ -87,7 +86,7 @@ def test_junit_reads_as_suites_cases_and_failures():
 def test_a_run_survives_being_kept():
     kept = run(GOOD, BROKEN, NOTHING, GORKD_MODEL="a")
 
-    assert read_run(run_json(kept)) == kept
+    assert decode(encode(kept), Run) == kept
 
 
 def test_the_page_escapes_everything():

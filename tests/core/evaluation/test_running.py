@@ -9,14 +9,14 @@ from dataclasses import replace
 from core.evaluation.cases import Answered, Case, read_cases
 from core.evaluation.running import (
     Outcome,
+    Recording,
     Tape,
     asking,
-    read_recording,
     recording_of,
     run_cases,
     taped,
-    write_recording,
 )
+from core.model.codec import decode, encode
 from core.model.errors import ProviderTimeout, SetupError
 from tests.core.evaluation import worlds
 from tests.core.evaluation.worlds import EDDYSTONE, FASTNET
@@ -52,7 +52,7 @@ async def test_a_recording_gives_the_same_answers_without_the_outside():
     """Neither a search nor a model is called: repeatable and free. A recording is kept as text."""
     tapes = {case.id: Tape(NOW) for case in CASES}
     recorded = await run_all(worlds.search(), worlds.model(), tapes)
-    kept = {name: Tape.of(read_recording(write_recording(tape.recording()))) for name, tape in tapes.items()}
+    kept = {name: Tape.of(decode(encode(tape.recording()), Recording)) for name, tape in tapes.items()}
     search, model = worlds.search(), worlds.model()
 
     replayed = await run_all(search, model, kept)
@@ -155,7 +155,7 @@ async def test_a_models_own_web_search_is_replayed():
         return (await run_cases([case], asking(lambda _: taped(deps, tape)), judge=None, at_once=1))[0]
 
     recorded = await ask(tapes[0], rounds.Searching(rounds.ROUNDS), rounds.SAID)
-    kept = Tape.of(read_recording(write_recording(tapes[0].recording())))
+    kept = Tape.of(decode(encode(tapes[0].recording()), Recording))
     idle = rounds.Searching(())
     replayed = await ask(kept, idle, {})
     unknown = await ask(Tape.of(replace(tapes[0].recording(), web_searches=())), idle, {})
