@@ -19,6 +19,7 @@ from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import language_of as language_of_job
+from core.tenancy.settings import TenantSettings
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.language import language_of
 from core.text.saying import speaking
@@ -158,20 +159,27 @@ class EditPace:
 class Tongues:
     """What people are spoken to in, as last seen: what their workspace wants, and their own locale on the platform."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: SettingsDesk) -> None:
+        self._rules = rules
         self._wanted: dict[str, str] = {}
         self._locales: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def note_workspace(self, tenant: str, language: str) -> None:
         self._wanted[tenant] = language
 
-    async def learn_workspace(self, tenant: str, rules: SettingsDesk) -> None:
+    async def settings_of(self, tenant: str) -> TenantSettings:
+        """As they are now, the language noted. Raises `StoreError`."""
+        settings = (await self._rules.show(tenant)).settings
+        self.note_workspace(tenant, settings.spoken)
+        return settings
+
+    async def learn_workspace(self, tenant: str) -> None:
         """Before the first word to anybody there; from then on it is noted with each question."""
         if tenant in self._wanted:
             return
         with best_effort(_log.warning, "language of a workspace not read", of=(GorkdError, TimeoutError)):
             async with asyncio.timeout(LEARN_S):
-                self.note_workspace(tenant, (await rules.show(tenant)).settings.spoken)
+                await self.settings_of(tenant)
 
     def note_person(self, tenant: str, person: str, locale: str) -> None:
         self._locales[tenant, person] = locale

@@ -59,7 +59,6 @@ from core.model.job import (
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.render import one_line
-from core.tenancy.settings import TenantSettings
 from core.text.saying import say, speak
 
 PACE = EditPace()
@@ -97,19 +96,14 @@ class ResearchClient(discord.AutoShardedClient):
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
         self.under_way: set[asyncio.Task[object]] = set()  # what somebody pressed or commanded
-        self.tongues = Tongues()
+        self.tongues = Tongues(self.rules)
         self.tree = _Tree(self)
 
     async def placed(self, place: DiscordPlace) -> DiscordPlace:
         """With its server's settings as they are now. A store that is away refuses the question itself."""
         with best_effort(_log.warning, "settings not read"):
-            return replace(place, settings=await self._settings_of(place.scope.tenant))
+            return replace(place, settings=await self.tongues.settings_of(place.scope.tenant))
         return place
-
-    async def _settings_of(self, tenant: str) -> TenantSettings:
-        settings = (await self.rules.show(tenant)).settings
-        self.tongues.note_workspace(tenant, settings.spoken)
-        return settings
 
     async def speak_to(self, interaction: Asked) -> None:
         """To whoever presses or commands, for the rest of the task, which is to end before the session is closed."""
@@ -117,7 +111,7 @@ class ResearchClient(discord.AutoShardedClient):
             self.under_way.add(task)
             task.add_done_callback(self.under_way.discard)
         tenant = place_of_interaction(interaction).scope.tenant
-        await self.tongues.learn_workspace(tenant, self.rules)
+        await self.tongues.learn_workspace(tenant)
         speak(*self.tongues.of(tenant, locale=str(interaction.locale)))
 
     async def ask(
@@ -215,7 +209,7 @@ class ResearchClient(discord.AutoShardedClient):
 
     async def _spread(self, spot: MessageAddress, payload: DiscordMessage) -> Sequence[Address]:
         guild = getattr(self.get_channel(spot.channel_id), "guild", None)
-        wanted = (await self._settings_of(f"discord:{guild.id}")).threads if guild else "auto"
+        wanted = (await self.tongues.settings_of(f"discord:{guild.id}")).threads if guild else "auto"
         when = self.settings.threads if wanted == "auto" else wanted
         return await spread(self, spot, payload, self.traffic, when)
 

@@ -83,34 +83,27 @@ class Administration:
     people: People
     tongues: Tongues
 
-    async def commanded(self, workspace: Workspace, user: str, trigger_id: str, word: str) -> SlackMessage | None:
-        """`/research settings`, or with the word `log`; what its sender alone is told, None when the form is open."""
+    async def commanded(self, workspace: Workspace, user: str, trigger_id: str, word: str = "") -> SlackMessage | None:
+        """`/research settings`, or with the word `log`; what its sender alone is told, None when the form is open.
+
+        A trigger allows that for 3 s.
+        """
+        tenant = tenant_of(workspace.team_id)
         try:
-            if word != "log":
-                return await self.open(workspace, user, trigger_id)
             if not await self.people.is_admin(workspace, user):
                 return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
-            return log_message(await self.desk.log(tenant_of(workspace.team_id), limit=LOG_LENGTH))
+            if word == "log":
+                return log_message(await self.desk.log(tenant, limit=LOG_LENGTH))
+            is_open = await open_view(workspace, trigger_id, await self._form(tenant))
+            return None if is_open else sentence_message(say(NOT_OPENED))
         except GorkdError as error:
             return sentence_message(error.user_message)
 
-    async def open(self, workspace: Workspace, user: str, trigger_id: str) -> SlackMessage | None:
-        """Show the form, which a trigger allows for 3 s; else the sentence that says why not. Raises `StoreError`."""
-        if not await self.people.is_admin(workspace, user):
-            return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
-        form = await self._form(tenant_of(workspace.team_id))
-        return None if await open_view(workspace, trigger_id, form) else sentence_message(say(NOT_OPENED))
-
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
-        user, trigger_id = id_of(body, "user"), str(body.get("trigger_id") or "")
-        try:
-            refused = await self.open(workspace, user, trigger_id)
-            said = refused.text if refused else ""
-        except GorkdError as error:
-            said = error.user_message
-        if said:
-            blocks = [section(plain(said, SECTION_LIMIT))]
+        trigger_id = str(body.get("trigger_id") or "")
+        if refused := await self.commanded(workspace, id_of(body, "user"), trigger_id):
+            blocks = [section(plain(refused.text, SECTION_LIMIT))]
             await open_view(workspace, trigger_id, modal("", say(TITLE), blocks, submit="", close=say("Close")))
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
@@ -123,8 +116,7 @@ class Administration:
         if not (done and asking.result()):
             return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else say(NOT_KNOWN), given)
         try:
-            before = await self.desk.show(tenant)
-            settings = read_settings(given, before.settings)
+            settings = read_settings(given, (await self.desk.show(tenant)).settings)
             changes = await self.desk.save(tenant, settings, version=version, who=user)
             self.tongues.note_workspace(tenant, settings.spoken)
         except SettingsRefused as refused:
@@ -231,10 +223,9 @@ def _number(field: Field, value: float | None, ceilings: Ceilings) -> Block:
     elif ceiling is not None:
         element["max_value"] = f"{ceiling:g}"
     element["placeholder"] = label(unset_words(field, ceilings), 150)
-    return {
-        **element,
-        **({"initial_value": f"{value:g}" if not is_money else f"{value:.2f}"} if value is not None else {}),
-    }
+    if value is not None:
+        element["initial_value"] = f"{value:.2f}" if is_money else f"{value:g}"
+    return element
 
 
 def _option(value: str, text: str) -> Block:

@@ -186,7 +186,7 @@ def _add_tongues(app: AsyncApp, desk: Entrance) -> None:
         user, said = (str(event.get(name) or "") for name in ("user", "text"))
         user = user or str(context.get("user_id") or "")
         tenant = tenant_of(_team(context))
-        await desk.threads.learn_workspace(tenant)
+        await desk.threads.tongues.learn_workspace(tenant)
         speak(*desk.threads.tongues.of(tenant, user, said=said))
         await next()
 

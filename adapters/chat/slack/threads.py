@@ -63,8 +63,7 @@ class Threads:
     def __init__(
         self, rules: SettingsDesk, researcher: Researcher, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._rules, self._researcher = rules, researcher
-        self.tongues, self.people = Tongues(), People(clock)
+        self._researcher, self.tongues, self.people = researcher, Tongues(rules), People(clock)
         self._roots: Remembered[str] = Remembered(clock=clock)
         self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
@@ -138,12 +137,7 @@ class Threads:
         """With the workspace's settings as they are now. Raises `StoreError`."""
         is_open = not channel.startswith("D") and await self._is_open(workspace, channel)
         place = SlackPlace(workspace.team_id, channel, user, is_open=is_open)
-        settings = (await self._rules.show(place.tenant)).settings
-        self.tongues.note_workspace(place.tenant, settings.spoken)
-        return replace(place, settings=settings)
-
-    async def learn_workspace(self, tenant: str) -> None:
-        await self.tongues.learn_workspace(tenant, self._rules)
+        return replace(place, settings=await self.tongues.settings_of(place.tenant))
 
     async def learn_locale(self, workspace: Workspace, user: str) -> None:
         """What this person is spoken to in from now on, where no question says it."""

@@ -20,6 +20,7 @@ from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
 from adapters.chat.discord.incoming import elsewhere
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
+from adapters.chat.reply import Tongues
 from adapters.chat.watching import HISTORY_LENGTH
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlSettings
@@ -111,7 +112,8 @@ async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, obje
 async def test_questions_are_asked_elsewhere_for_who_may_write_there(place: DiscordPlace, denied: str, expected: bool):
     """Else anybody could have us write among the announcements each morning."""
     async with new_bot() as bot:
-        bot.rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now)
+        rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now)
+        bot.tongues = Tongues(rules)
         bot._connection._guilds[1] = guild_of(bot, [{"id": "1", "type": 0, "allow": "0", "deny": denied}])
 
         assert (await elsewhere(bot, place, "2") is not None) is expected
@@ -173,10 +175,8 @@ async def test_what_was_asked_of_a_bot_that_stops_is_refused_before_its_session_
         monkeypatch.setattr(Route, "BASE", f"{world.url}/api/v10")
         async with new_bot() as bot:
             await bot.login(TOKEN)
-            bot.rules, bot.is_retiring = (
-                SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now),
-                True,
-            )
+            rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now)
+            bot.tongues, bot.is_retiring = Tongues(rules), True
             world.faults["original.delete"] = Fault(429, times=2, retry_after_s=0.2)
             asked = world.slash("research", query="How tall?")
             interaction: Any = discord.Interaction(data=asked.to_json(world.guild), state=bot._connection)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ async def test_what_a_workspace_wants_to_be_spoken_to_in_is_known_from_the_first
         wanted = replace(TenantSettings(), language="de")
         await rules.save("slack:T1", wanted, version=0, who="ada")
 
-        await tongues.learn_workspace("slack:T1", rules)
+        await tongues.learn_workspace("slack:T1")
 
         with speaking(*tongues.of("slack:T1", ADA, locale="fr-FR")):
             assert spoken() == "de"
