@@ -571,6 +571,19 @@ def test_who_each_of_two_sources_is_about_may_stand_in_their_titles() -> None:
     assert judged.claim.verdict is Verdict.SUPPORTED
 
 
+def test_whom_each_of_two_sources_is_about_may_stand_elsewhere_in_its_text() -> None:
+    """What a source says at its beginning holds for what it gives together with another, too."""
+    tests = [
+        make_source(1, "The cars were tested in Norway. It was cold. It rained. The mean range was 340 kilometres."),
+        make_source(2, "The cars were tested in Germany. It was warm. It rained. The mean range was 410 kilometres."),
+    ]
+    written = "The mean range was 340 kilometres in Norway [1] and 410 kilometres in Germany [2]."
+
+    (judged,) = judge_text(Grounder(tests, QUESTION), "summary", written, lambda _: Judgement(Ruling.SUPPORTED))
+
+    assert judged.claim.verdict is Verdict.SUPPORTED
+
+
 def test_who_is_meant_is_judged_again_when_the_sentence_before_was_cut() -> None:
     """No "it" whose subject was cut: the judge is asked again behind the last sentence that is shown."""
     text = "The drug was tested on 812 adults in Norway. The device was tested on 90 children in Italy."

@@ -240,6 +240,15 @@ async def test_a_quotation_is_rephrased_once_or_cut(rephrased: str, kept: bool) 
     assert len(chat.calls("rephrase")) == 1
 
 
+async def test_a_heading_keeps_its_line_where_the_sentence_below_it_quoted() -> None:
+    """D20: what is cut takes no paragraph's end with it."""
+    quoting = f"{SENTENCES[0][:-1]} ({KEYS[0]})."
+
+    _, _, result = await written(model(f"### The wind\n\n{quoting} {WIND}", rephrase=json.dumps({"items": []})))
+
+    assert view(result)["section_text"] == f"### The wind\n\n{WIND}"
+
+
 @pytest.mark.parametrize(
     ("sentence", "run"),
     [
