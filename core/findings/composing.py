@@ -12,7 +12,7 @@ import regex
 
 from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.evidence.grounding import OWN_LIST, Grounder
-from core.evidence.structure import Judged
+from core.evidence.structure import Judged, cells
 from core.findings.judging import JudgedItem, is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.findings.results import (
@@ -159,7 +159,7 @@ def _list_texts(mode: ResearchMode, items: Sequence[JudgedItem]) -> tuple[str, s
 def _line(item: JudgedItem) -> str:
     """`What it says [1] (python.org, official documentation; parses; …)`."""
     source = item.source
-    said = " ".join(one_line(entry.shown or "") for entry in item.shown)
+    said = _said(item)
     if source is None:
         return said
     said = said or say("Code of {title}", title=f"{cut(one_line(source.title), 80)} [{source.number}]")
@@ -211,8 +211,26 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
 
 def _plain(item: JudgedItem) -> str:
     """What of an item stands, without markers."""
-    texts = [entry.claim.text if entry.claim else entry.shown or "" for entry in item.shown]
-    return " ".join(one_line(text) for text in texts)
+    return _said(
+        replace(
+            item,
+            sentences=[replace(entry, shown=entry.claim.text if entry.claim else entry.shown) for entry in item.shown],
+        )
+    )
+
+
+def _said(item: JudgedItem) -> str:
+    """What of an item stands, in one line: a heading is a lead there, a table its rows, each the cells of one thing."""
+    said: list[str] = []
+    for entry in item.shown:
+        text = one_line(entry.shown or "").lstrip("#> ")
+        if text.startswith("|"):
+            first, *rest = cells(text)
+            text = f"{first}: {', '.join(filter(None, rest))}.".replace(", [", " [") if entry.claim else ""
+        elif (entry.claim is None and text[-1:].isalnum()) or text.endswith("**"):
+            text += ":"
+        said.append(text)
+    return " ".join(filter(None, said))
 
 
 def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
@@ -228,7 +246,7 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
         code=item.code.text if item.code else "",
         language=item.code.language if item.code else "",
         dependencies=item.dependencies,
-        text=" ".join(one_line(entry.shown or "") for entry in item.shown) if number else "",
+        text=_said(item) if number else "",
     )
 
 

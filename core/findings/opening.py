@@ -167,10 +167,11 @@ _BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
 _MOST_BRACKETS = 50  # at which JSON may begin
 _HOLDS_ADDRESS = regex.compile(r"\s*(?:\[[^\]]*\]\s*\()?<?https?://\S+\s*$", regex.IGNORECASE)
 _POINT = regex.compile(r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?\d{1,2}[.)][ \t]+", regex.MULTILINE)
-_CREDIT = regex.compile(  # an address at the end of a point, as a link, in parentheses, or behind a word for it
+_HEADED = regex.compile(r"^([ \t]*#{1,6}[ \t]+\d{1,2}[.)][ \t]+)([^\n*]+)$", regex.MULTILINE)
+_CREDIT = regex.compile(  # an address at the end of a line, as a link, in parentheses, or behind a word for it
     r"[ \t]*[(*]*(?:\b(?:source|url|link|quelle|fuente|fonte|bron)\b[*]*[ \t]*:[*]*[ \t]*|(?=[(\[]|(?<=\()))"
     r"(?:\[[^\]\n]*\])?\(?<?https?://[^\s<>)]+[)>]*(?=[.\s]*$)",
-    regex.IGNORECASE,
+    regex.IGNORECASE | regex.MULTILINE,
 )
 _BARE_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
 
@@ -319,14 +320,25 @@ def _address(text: str) -> str:
 def _items_of_json(text: str) -> list[ReadItem]:
     """The entries of a list of objects, whatever their fields are called; none where the text holds no such list."""
     for begins in itertools.islice(regex.finditer(r"[\[{]", text), _MOST_BRACKETS):
-        try:
-            found, _ = json.JSONDecoder().raw_decode(text, begins.start())
-        except (ValueError, RecursionError):
-            continue
+        found = _decoded(text[begins.start() :])
         lists = found.values() if isinstance(found, dict) else [found]
         if entries := next((listed for value in lists if (listed := rows(value))), []):
             return [_json_item(entry) for entry in entries]
     return []
+
+
+def _decoded(text: str) -> Json:
+    """The JSON that the text begins with, also with a comma behind its last entry; None for none."""
+    for written in (text, _LAST_COMMA.sub("", text)):
+        try:
+            found: Json = json.JSONDecoder().raw_decode(written)[0]
+        except (ValueError, RecursionError):
+            continue
+        return found
+    return None
+
+
+_LAST_COMMA = regex.compile(r",(?=\s*[\]}])")
 
 
 def _json_item(entry: Mapping[str, Json]) -> ReadItem:
@@ -342,7 +354,7 @@ def _json_item(entry: Mapping[str, Json]) -> ReadItem:
 
 def _listed_items(text: str) -> list[ReadItem]:
     """The points of a list, each with an address of its own; none where they have not, or where there is but one."""
-    points = [point.strip() for point in _POINT.split(_ANY_TAG.sub("", text))[1:]]
+    points = [point.strip() for point in _POINT.split(_HEADED.sub(r"\1**\2**", _ANY_TAG.sub("", text)))[1:]]
     items = [ReadItem(_address(found.group()), _CREDIT.sub("", point).strip()) for point in points
              if (found := _BARE_ADDRESS.search(point))]  # fmt: skip
     return items if len(items) == len(points) > 1 else []
