@@ -93,6 +93,7 @@ _LIST_OF_SOURCES = (
 )
 OWN_LIST = regex.compile(rf"\W*(?:\d+[.)]\s*)?(?:{_LIST_OF_SOURCES})(?: cited| used)?\W*", regex.IGNORECASE)  # its head
 _REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
+_FOOTNOTE = regex.compile(r"\W*\[\^?\d{1,3}\]:.*(?<!\p{Ll}[.!?]\W*)", regex.DOTALL)  # that is no sentence
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
@@ -225,18 +226,17 @@ class Grounder:
     def propose_again(self, judged: Judged, *, before: str) -> Judged:
         """The sentence, whose citations are numbers by now, behind another one than in the draft."""
         again = Grounder.propose(self, judged.section, 0, judged.text, gap=judged.gap, before=before)
-        claim = replace(again.claim, id=judged.id) if again.claim else None
-        return replace(again, id=judged.id, claim=claim)
+        return replace(again, id=judged.id, claim=again.claim and replace(again.claim, id=judged.id))
 
-    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[AskedPair]]:
+    def sides(self, words: str, before: str, *, most: int) -> tuple[list[Evidence], list[AskedPair]]:
         """For a claim that cites nothing: where it stands word for word, and of which other sources to ask the judge.
 
-        `meant` is the claim so that it can be understood alone. At most `most` sources, suspected contradictions first.
+        `before` is the claim that it leans on. At most `most` sources, suspected contradictions first.
         """
-        draft = Judged("summary-0", "summary", meant, "", None, None)
-        verbatim = self._verbatim(meant, draft, ()) or (self._verbatim(said, draft, ()) if said != meant else [])
+        draft = Judged("summary-0", "summary", words, "", None, None, before=before)
+        verbatim = self._verbatim(words, draft, ())
         settled = {entry.source_id for entry in verbatim}
-        return verbatim, self._others(meant, draft, [one for one in self._read if one not in settled], most=most)
+        return verbatim, self._others(words, draft, [one for one in self._read if one not in settled], most=most)
 
     # What the rules propose
 
@@ -472,7 +472,7 @@ class Grounder:
         rest = _REFERENCE.sub("", without_addresses(words))
         for name in (name for one in self._sources.values() for name in (one.title, one.metadata.domain) if name):
             rest = rest.replace(name, "")
-        return not _WORD.search(rest)
+        return not _WORD.search(rest) or _FOOTNOTE.fullmatch(text) is not None
 
     def _is_label(self, words: str, *, may_deny: bool) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""

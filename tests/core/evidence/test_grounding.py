@@ -273,6 +273,8 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
         pytest.param(
             f"{BULGES} [1].\n\n[^1]: https://elsewhere.example/page", f"{BULGES} [1].", id="a footnote with an address"
         ),
+        pytest.param(f"{BULGES} [1].\n\n[^1]: A study of tides\n[^2]: The trial", f"{BULGES} [1].", id="footnotes"),
+        pytest.param(f"{DEATHS} [2].\n\n[^1]: {BULGES}.", f"{DEATHS} [2].\n\n[1]: {BULGES}.", id="a note that says it"),
         pytest.param(
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
