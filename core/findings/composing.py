@@ -113,9 +113,10 @@ def findings_of(
         query=query,
         modes=[*modes],
         top_k=top_k,
-        ideas=[IdeaResult(item.url, _plain(item)) for item in ideas],
+        ideas=[IdeaResult(item.url, _said(item, is_plain=True)) for item in ideas],
         implementations=[
-            ImplementationResult(item.url, "\n\n".join(filter(None, [_plain(item), *_code(item)]))) for item in found
+            ImplementationResult(item.url, "\n\n".join(filter(None, [_said(item, is_plain=True), *_code(item)])))
+            for item in found
         ],
         report=ResearchReport(report) if report else None,
     )
@@ -209,21 +210,11 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
     return (texts.get("Abstract", ""), "\n\n".join(rest)) if has_anything else ("", "")
 
 
-def _plain(item: JudgedItem) -> str:
-    """What of an item stands, without markers."""
-    return _said(
-        replace(
-            item,
-            sentences=[replace(entry, shown=entry.claim.text if entry.claim else entry.shown) for entry in item.shown],
-        )
-    )
-
-
-def _said(item: JudgedItem) -> str:
-    """What of an item stands, in one line: a heading is a lead there, a table its rows, each the cells of one thing."""
+def _said(item: JudgedItem, *, is_plain: bool = False) -> str:
+    """What of an item stands, in one line: a heading is a lead there, a row its cells. Where `is_plain`, unmarked."""
     said: list[str] = []
     for entry in item.shown:
-        text = one_line(entry.shown or "").lstrip("#> ")
+        text = one_line((entry.claim.text if is_plain and entry.claim else entry.shown) or "").lstrip("#> ")
         if text.startswith("|"):
             first, *rest = cells(text)
             text = f"{first}: {', '.join(filter(None, rest))}.".replace(", [", " [") if entry.claim else ""
@@ -239,7 +230,7 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
         number=number,
         url=item.url,
         source_id=item.source.id if item.source else "",
-        content=_plain(item) if number else cut(one_line(item.content), MAX_UNVERIFIED_CHARS),
+        content=_said(item, is_plain=True) if number else cut(one_line(item.content), MAX_UNVERIFIED_CHARS),
         standing=item.standing,
         remarks=item.remarks if number else (),
         why_unverified=item.why_unverified,

@@ -164,6 +164,7 @@ _CONTENT = regex.compile(r"<content\s*>", regex.IGNORECASE)
 _CONTENT_END = regex.compile(r"</content\s*>", regex.IGNORECASE)
 _ANY_TAG = regex.compile(r"</?(?:research_result|research_item|source|content)\s*>", regex.IGNORECASE)
 _BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
+_COMMA = regex.compile(r",(?=\s*[\]}])")  # behind the last entry, where JSON has none
 _MOST_BRACKETS = 50  # at which JSON may begin
 _HOLDS_ADDRESS = regex.compile(r"\s*(?:\[[^\]]*\]\s*\()?<?https?://\S+\s*$", regex.IGNORECASE)
 _POINT = regex.compile(r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?\d{1,2}[.)][ \t]+", regex.MULTILINE)
@@ -210,7 +211,7 @@ def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
         items, are_closed = _items(raw_output)
     if not are_closed and say(UNCLOSED) not in notes:
         notes.append(say(UNCLOSED))
-    if not items and not (items := _items_of_json(text) or _listed_items(text)):
+    if not items and not (items := _items_of_json(text) or _items_of_json(_COMMA.sub("", text)) or _listed_items(text)):
         items = _items_of_prose(text)
         notes = [*notes, say(NO_ITEMS)] if items else ([] if is_wrapped else [say(NOTHING)])
     return ReadOutput(tuple(items), "", is_wrapped, tuple(dict.fromkeys(notes)))
@@ -320,25 +321,14 @@ def _address(text: str) -> str:
 def _items_of_json(text: str) -> list[ReadItem]:
     """The entries of a list of objects, whatever their fields are called; none where the text holds no such list."""
     for begins in itertools.islice(regex.finditer(r"[\[{]", text), _MOST_BRACKETS):
-        found = _decoded(text[begins.start() :])
+        try:
+            found, _ = json.JSONDecoder().raw_decode(text, begins.start())
+        except (ValueError, RecursionError):
+            continue
         lists = found.values() if isinstance(found, dict) else [found]
         if entries := next((listed for value in lists if (listed := rows(value))), []):
             return [_json_item(entry) for entry in entries]
     return []
-
-
-def _decoded(text: str) -> Json:
-    """The JSON that the text begins with, also with a comma behind its last entry; None for none."""
-    for written in (text, _LAST_COMMA.sub("", text)):
-        try:
-            found: Json = json.JSONDecoder().raw_decode(written)[0]
-        except (ValueError, RecursionError):
-            continue
-        return found
-    return None
-
-
-_LAST_COMMA = regex.compile(r",(?=\s*[\]}])")
 
 
 def _json_item(entry: Mapping[str, Json]) -> ReadItem:

@@ -452,19 +452,18 @@ class PageGrounder(Grounder):
         claim, pages = judged.claim, self._named.get(judged.id, {})
         if claim is None:
             return judged
-        named = [pages.get(entry.source_id, set()).intersection(self._pages_of(entry)) for entry in claim.evidence]
-        there = [replace(one, page=min(own)) if own else one for one, own in zip(claim.evidence, named, strict=True)]
-        claim = replace(claim, evidence=tuple(there))
-        if claim.verdict is not Verdict.SUPPORTED:
-            return replace(judged, claim=claim)
-        evidence = tuple(_on_its_page(entry, pages.get(entry.source_id, set())) for entry in claim.evidence)
-        has_stayed = any(entry.verdict is Verdict.SUPPORTED for entry in evidence)
-        verdict = Verdict.SUPPORTED if has_stayed else Verdict.MOVED
+        evidence = tuple(
+            _on_its_page(entry, self._pages_of(entry), pages.get(entry.source_id, set())) for entry in claim.evidence
+        )
+        has_moved = claim.verdict is Verdict.SUPPORTED and all(one.verdict is not Verdict.SUPPORTED for one in evidence)
+        verdict = Verdict.MOVED if has_moved else claim.verdict
         return replace(judged, claim=replace(claim, evidence=evidence, verdict=verdict))
 
 
-def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
-    if evidence.page is None or not named or evidence.page in named or evidence.verdict is not Verdict.SUPPORTED:
+def _on_its_page(evidence: Evidence, own: range, named: set[int]) -> Evidence:
+    if there := named.intersection(own):
+        return replace(evidence, page=min(there))
+    if evidence.page is None or not named or evidence.verdict is not Verdict.SUPPORTED:
         return evidence
     pages = ", ".join(str(page) for page in sorted(named))
     return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))
