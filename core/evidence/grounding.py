@@ -93,6 +93,7 @@ _LIST_OF_SOURCES = (
 )
 OWN_LIST = regex.compile(rf"\W*(?:\d+[.)]\s*)?(?:{_LIST_OF_SOURCES})(?: cited| used)?\W*", regex.IGNORECASE)  # its head
 _REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
+_FOOTNOTE = regex.compile(r"\W*\[\^?\d{1,3}\]:.*(?<!\p{Ll}[.!?]\W*)", regex.DOTALL)  # that is no sentence
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
@@ -225,18 +226,17 @@ class Grounder:
     def propose_again(self, judged: Judged, *, before: str) -> Judged:
         """The sentence, whose citations are numbers by now, behind another one than in the draft."""
         again = Grounder.propose(self, judged.section, 0, judged.text, gap=judged.gap, before=before)
-        claim = replace(again.claim, id=judged.id) if again.claim else None
-        return replace(again, id=judged.id, claim=claim)
+        return replace(again, id=judged.id, claim=again.claim and replace(again.claim, id=judged.id))
 
-    def sides(self, said: str, meant: str, *, most: int) -> tuple[list[Evidence], list[AskedPair]]:
+    def sides(self, words: str, before: str, *, most: int) -> tuple[list[Evidence], list[AskedPair]]:
         """For a claim that cites nothing: where it stands word for word, and of which other sources to ask the judge.
 
-        `meant` is the claim so that it can be understood alone. At most `most` sources, suspected contradictions first.
+        `before` is the claim that it leans on. At most `most` sources, suspected contradictions first.
         """
-        draft = Judged("summary-0", "summary", meant, "", None, None)
-        verbatim = self._verbatim(meant, draft, ()) or (self._verbatim(said, draft, ()) if said != meant else [])
+        draft = Judged("summary-0", "summary", words, "", None, None, before=before)
+        verbatim = self._verbatim(words, draft, ())
         settled = {entry.source_id for entry in verbatim}
-        return verbatim, self._others(meant, draft, [one for one in self._read if one not in settled], most=most)
+        return verbatim, self._others(words, draft, [one for one in self._read if one not in settled], most=most)
 
     # What the rules propose
 
@@ -267,7 +267,7 @@ class Grounder:
             evidence, asked = [first.evidence[0]], [replace(first, is_cited=True)]
         open_ones = list(asked)
         if len(open_ones) > 1 and len(open_ones) == len(evidence):
-            asked.append(_jointly(words, open_ones))
+            asked.append(self._jointly(words, open_ones))
         asked += others
         judged = replace(judged, asked=tuple(asked), contrary=tuple(contrary))
         if not evidence and not verbatim and not others:
@@ -278,6 +278,19 @@ class Grounder:
             return replace(self._settled(judged, evidence, verbatim, reasons), asked=judged.asked)
         return judged if asked else self._settled(judged, evidence, [], reasons)
 
+    def _jointly(self, words: str, asked: Sequence[AskedPair]) -> AskedPair:
+        """Whether the cited sources carry together what each says in part."""
+        first, found = asked[0].pair, tuple(entry.evidence[0] for entry in asked)
+        title, quotes = " · ".join(entry.pair.title for entry in asked), "\n".join(entry.quote for entry in found)
+        context = "\n".join([title, *(self._context(words, entry) for entry in found)])
+        vetoes = find_vetoes(words, quotes, context=context, before=first.before)
+        passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
+        pair = replace(first, passages=passages, title=title, doubts=tuple(veto.reason for veto in vetoes))
+        return AskedPair(pair, found, doubts=_doubting(vetoes))
+
+    def _context(self, words: str, found: Evidence) -> str:
+        return self._read[found.source_id].context(words, found, self._whole[found.source_id])
+
     def _examine(self, words: str, source_id: str, judged: Judged) -> tuple[Evidence, AskedPair | None]:
         """What the rules say of one cited source, and what is asked of the judge where they do not settle it."""
         if source_id in self._retracted:
@@ -287,11 +300,10 @@ class Grounder:
         before, span = judged.before, self._stands_in(words, source_id, judged)
         if span:
             return self._evidence(source_id, *span, verdict=Verdict.SUPPORTED, reasons=(VERBATIM,)), None
-        found = self._nearest(words, source_id)
+        found = self._nearest(words, source_id, judged.id)
         if not found:
             return self._guess(words, source_id, before)
-        context = self._read[source_id].context(words, found[0], self._whole[source_id])
-        vetoes = find_vetoes(words, found[0].quote, context=context, before=before)
+        vetoes = find_vetoes(words, found[0].quote, context=self._context(words, found[0]), before=before)
         if against := tuple(veto.reason for veto in vetoes if veto.force is Force.CONTRADICTS):
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
         asked = self._asked(words, found, before, vetoes)
@@ -344,7 +356,8 @@ class Grounder:
             return None
         return span
 
-    def _nearest(self, words: str, source_id: str) -> list[Evidence]:
+    def _nearest(self, words: str, source_id: str, claim_id: str) -> list[Evidence]:
+        """Of a source, for the claim with this id: the best first."""
         found: Sequence[Evidence] = self._read[source_id].nearest(words, count=PASSAGES)
         if not found and self._read is not self._whole:
             found = self._whole[source_id].nearest(words, count=PASSAGES)
@@ -459,7 +472,7 @@ class Grounder:
         rest = _REFERENCE.sub("", without_addresses(words))
         for name in (name for one in self._sources.values() for name in (one.title, one.metadata.domain) if name):
             rest = rest.replace(name, "")
-        return not _WORD.search(rest)
+        return not _WORD.search(rest) or _FOOTNOTE.fullmatch(text) is not None
 
     def _is_label(self, words: str, *, may_deny: bool) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""
@@ -494,16 +507,6 @@ def _has_code(content: str, code: str) -> bool:
     first, *rest = (regex.escape(line.rstrip()) for line in code.split("\n"))
     below = "".join(rf"[ \t]*\n(?:(?P=deep){line})" if line else r"[ \t]*\n" for line in rest)
     return code in content or regex.search(rf"(?m)^(?P<deep>[ \t]*){first}{below}[ \t]*$", content) is not None
-
-
-def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
-    """Whether the cited sources carry together what each says in part."""
-    first = asked[0].pair
-    passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
-    title, quotes = (" · ".join(entry.pair.title for entry in asked)), "\n".join(one.evidence[0].quote for one in asked)
-    vetoes = find_vetoes(words, quotes, context=title, before=first.before)
-    pair = replace(first, passages=passages, title=title, doubts=tuple(veto.reason for veto in vetoes))
-    return AskedPair(pair, tuple(entry.evidence[0] for entry in asked), doubts=_doubting(vetoes))
 
 
 def _doubting(vetoes: Sequence[Veto]) -> tuple[str, ...]:

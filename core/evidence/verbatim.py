@@ -326,9 +326,15 @@ def subject_of(text: str) -> Reading:
     """What a sentence is about: a name among its first words, else the first; empty where it points back itself."""
     if points_back(text):
         return read("")
-    units = read(text[start_of(text) :]).units
+    told = _ACCORDING.sub("", text[start_of(text) :], count=1)
+    units = [unit for unit in read(told).units if unit[0].kind is not Kind.NUMBER]
+    units = units[1:] if units and _DOING.match(told) else units
     named = next((unit for unit in units[:4] if unit[0].kind is Kind.NAME), units[0] if units else ())
     return read(" ".join(word.text for word in named))
+
+
+_ACCORDING = regex.compile(r"^(?:according to|laut|según|selon|secondo|volgens)\s[^,.;]{1,80},\s*", regex.IGNORECASE)
+_DOING = regex.compile(r"\p{Lu}\p{Ll}{2,}ing\s+\p{Nd}")  # "Pooling 22 studies gave": the studies are spoken of
 
 
 def find_frame(content: str, start: int, end: int, claim: str) -> str:

@@ -12,7 +12,7 @@ import regex
 
 from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.evidence.grounding import OWN_LIST, Grounder
-from core.evidence.structure import Judged
+from core.evidence.structure import Judged, cells
 from core.findings.judging import JudgedItem, is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.findings.results import (
@@ -111,9 +111,10 @@ def findings_of(
         query=query,
         modes=[*modes],
         top_k=top_k,
-        ideas=[IdeaResult(item.url, _plain(item)) for item in ideas],
+        ideas=[IdeaResult(item.url, _said(item, is_plain=True)) for item in ideas],
         implementations=[
-            ImplementationResult(item.url, "\n\n".join(filter(None, [_plain(item), *_code(item)]))) for item in found
+            ImplementationResult(item.url, "\n\n".join(filter(None, [_said(item, is_plain=True), *_code(item)])))
+            for item in found
         ],
         report=ResearchReport(report) if report else None,
     )
@@ -157,7 +158,7 @@ def _list_texts(mode: ResearchMode, items: Sequence[JudgedItem]) -> tuple[str, s
 def _line(item: JudgedItem) -> str:
     """`What it says [1] (python.org, official documentation; parses; …)`."""
     source = item.source
-    said = " ".join(one_line(entry.shown or "") for entry in item.shown)
+    said = _said(item)
     if source is None:
         return said
     said = said or say("Code of {title}", title=f"{cut(one_line(source.title), 80)} [{source.number}]")
@@ -207,10 +208,18 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
     return (texts.get("Abstract", ""), "\n\n".join(rest)) if has_anything else ("", "")
 
 
-def _plain(item: JudgedItem) -> str:
-    """What of an item stands, without markers."""
-    texts = [entry.claim.text if entry.claim else entry.shown or "" for entry in item.shown]
-    return " ".join(one_line(text) for text in texts)
+def _said(item: JudgedItem, *, is_plain: bool = False) -> str:
+    """What of an item stands, in one line: a heading is a lead there, a row its cells. Where `is_plain`, unmarked."""
+    said: list[str] = []
+    for entry in item.shown:
+        text = one_line((entry.claim.text if is_plain and entry.claim else entry.shown) or "").lstrip("#> ")
+        if text.startswith("|"):
+            first, *rest = cells(text)
+            text = f"{first}: {', '.join(filter(None, rest))}.".replace(", [", " [") if entry.claim else ""
+        elif (entry.claim is None and text[-1:].isalnum()) or text.endswith("**"):
+            text += ":"
+        said.append(text)
+    return " ".join(filter(None, said))
 
 
 def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
@@ -219,14 +228,14 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
         number=number,
         url=item.url,
         source_id=item.source.id if item.source else "",
-        content=_plain(item) if number else cut(one_line(item.content), MAX_UNVERIFIED_CHARS),
+        content=_said(item, is_plain=True) if number else cut(one_line(item.content), MAX_UNVERIFIED_CHARS),
         standing=item.standing,
         remarks=item.remarks if number else (),
         why_unverified=item.why_unverified,
         code=item.code.text if item.code else "",
         language=item.code.language if item.code else "",
         dependencies=item.dependencies,
-        text=" ".join(one_line(entry.shown or "") for entry in item.shown) if number else "",
+        text=_said(item) if number else "",
     )
 
 

@@ -30,7 +30,7 @@ from core.findings.results import (
 from core.model.source import Source, SourceKind
 from core.text.language import DENIES
 from core.text.saying import say, say_many
-from core.text.sentences import split_sentences
+from core.text.sentences import is_chatter, split_sentences
 from core.text.terms import terms
 from core.text.urls import domain_of
 
@@ -125,7 +125,7 @@ def judge_prose(
     known = {term for source in sources for term in terms(source.trusted_content)}
     for place, sentence in enumerate(split_sentences(text)):
         written = _BULLET.sub("", sentence.text) if own else sentence.text
-        cited = _with_citation(written, own) if own and sentence.asserts else written
+        cited = _with_citation(written, own) if own and sentence.asserts and not is_chatter(written) else written
         gap = text[end : sentence.start]
         before = before_of(judged, "summary", written, gap)
         entry = grounder.propose("summary", place, cited, gap=gap, asserts=sentence.asserts, before=before)

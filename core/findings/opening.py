@@ -164,13 +164,15 @@ _CONTENT = regex.compile(r"<content\s*>", regex.IGNORECASE)
 _CONTENT_END = regex.compile(r"</content\s*>", regex.IGNORECASE)
 _ANY_TAG = regex.compile(r"</?(?:research_result|research_item|source|content)\s*>", regex.IGNORECASE)
 _BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
+_COMMA = regex.compile(r",(?=\s*[\]}])")  # behind the last entry, where JSON has none
 _MOST_BRACKETS = 50  # at which JSON may begin
 _HOLDS_ADDRESS = regex.compile(r"\s*(?:\[[^\]]*\]\s*\()?<?https?://\S+\s*$", regex.IGNORECASE)
 _POINT = regex.compile(r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?\d{1,2}[.)][ \t]+", regex.MULTILINE)
-_CREDIT = regex.compile(  # an address at the end of a point, as a link, in parentheses, or behind a word for it
+_HEADED = regex.compile(r"^([ \t]*#{1,6}[ \t]+\d{1,2}[.)][ \t]+)([^\n*]+)$", regex.MULTILINE)
+_CREDIT = regex.compile(  # an address at the end of a line, as a link, in parentheses, or behind a word for it
     r"[ \t]*[(*]*(?:\b(?:source|url|link|quelle|fuente|fonte|bron)\b[*]*[ \t]*:[*]*[ \t]*|(?=[(\[]|(?<=\()))"
     r"(?:\[[^\]\n]*\])?\(?<?https?://[^\s<>)]+[)>]*(?=[.\s]*$)",
-    regex.IGNORECASE,
+    regex.IGNORECASE | regex.MULTILINE,
 )
 _BARE_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
 
@@ -209,7 +211,7 @@ def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
         items, are_closed = _items(raw_output)
     if not are_closed and say(UNCLOSED) not in notes:
         notes.append(say(UNCLOSED))
-    if not items and not (items := _items_of_json(text) or _listed_items(text)):
+    if not items and not (items := _items_of_json(text) or _items_of_json(_COMMA.sub("", text)) or _listed_items(text)):
         items = _items_of_prose(text)
         notes = [*notes, say(NO_ITEMS)] if items else ([] if is_wrapped else [say(NOTHING)])
     return ReadOutput(tuple(items), "", is_wrapped, tuple(dict.fromkeys(notes)))
@@ -342,7 +344,7 @@ def _json_item(entry: Mapping[str, Json]) -> ReadItem:
 
 def _listed_items(text: str) -> list[ReadItem]:
     """The points of a list, each with an address of its own; none where they have not, or where there is but one."""
-    points = [point.strip() for point in _POINT.split(_ANY_TAG.sub("", text))[1:]]
+    points = [point.strip() for point in _POINT.split(_HEADED.sub(r"\1**\2**", _ANY_TAG.sub("", text)))[1:]]
     items = [ReadItem(_address(found.group()), _CREDIT.sub("", point).strip()) for point in points
              if (found := _BARE_ADDRESS.search(point))]  # fmt: skip
     return items if len(items) == len(points) > 1 else []

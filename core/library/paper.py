@@ -30,6 +30,7 @@ from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, witho
 from core.presentation.render import claim_at, claim_spans, cut, letters_of, mark_of
 from core.text.passages import Passage, SectionType
 from core.text.saying import say
+from core.text.terms import terms
 
 if TYPE_CHECKING:
     from core.model.ports import EmbeddingModel
@@ -339,6 +340,7 @@ def calibration_pairs() -> tuple[tuple[str, str], ...]:
 # Pages of papers: citations `[PAPER_ID, page N]` put right by their text; and pictures with what is cited marked.
 
 _BRACKET = re.compile(r"[\[(【](?P<inner>[^\[\]()【】\n]{3,160})[\])】]")
+_MOST_OF_IT = 0.8  # of the claim's terms that the best passage has
 _MAX_BESIDE = 12  # letters in round brackets beside the ids of papers; with more it is a sentence's own
 _MAX_NAMES = 4  # of "Smith and Doe, 2024", or "Smith et al., 2024, page"
 _NAME = re.compile(r"[^\W\d_][\w'’-]{2,}")
@@ -382,10 +384,8 @@ class PageGrounder(Grounder):
             self._lists[section] = is_list
         if self._lists.get(section):  # the answer ends with one that is ours
             return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
-        numbered, named = self._numbered(text)
-        judged = super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
-        self._named[judged.id] = named
-        return self._put_right(judged)
+        numbered, self._named[f"{section}-{place}"] = self._numbered(text)
+        return self._put_right(super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before))
 
     def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
         return self._put_right(super().conclude(judged, judgements))
@@ -434,19 +434,36 @@ class PageGrounder(Grounder):
         labels = self._papers[source_id].labels
         return wanted | {at for at, label in enumerate(labels, start=1) if label.isdecimal() and int(label) in wanted}
 
+    def _nearest(self, words: str, source_id: str, claim_id: str) -> list[Evidence]:
+        """What is on a page that the writer named first, if it has most of what is said: papers repeat themselves."""
+        found = super()._nearest(words, source_id, claim_id)
+        named, said = self._named.get(claim_id, {}).get(source_id, set()), set(terms(words))
+        held = {entry: len(said.intersection(terms(entry.quote))) for entry in found}
+        enough = _MOST_OF_IT * max(held.values(), default=0)
+        return sorted(found, key=lambda entry: named.isdisjoint(self._pages_of(entry)) or held[entry] < enough)
+
+    def _pages_of(self, entry: Evidence) -> range:
+        """Those that it stands on; empty where there are none."""
+        source = self._sources[entry.source_id]
+        return range(source.page_at(entry.start) or 1, (source.page_at(entry.end) or 0) + 1)
+
     def _put_right(self, judged: Judged) -> Judged:
         """A supported claim whose passage stands on another page than the writer said has moved."""
-        claim, named = judged.claim, self._named.get(judged.id, {})
-        if claim is None or claim.verdict is not Verdict.SUPPORTED:
+        claim, pages = judged.claim, self._named.get(judged.id, {})
+        if claim is None:
             return judged
-        evidence = tuple(_on_its_page(entry, named.get(entry.source_id, set())) for entry in claim.evidence)
-        has_stayed = any(entry.verdict is Verdict.SUPPORTED for entry in evidence)
-        verdict = Verdict.SUPPORTED if has_stayed else Verdict.MOVED
+        evidence = tuple(
+            _on_its_page(entry, self._pages_of(entry), pages.get(entry.source_id, set())) for entry in claim.evidence
+        )
+        has_moved = claim.verdict is Verdict.SUPPORTED and all(one.verdict is not Verdict.SUPPORTED for one in evidence)
+        verdict = Verdict.MOVED if has_moved else claim.verdict
         return replace(judged, claim=replace(claim, evidence=evidence, verdict=verdict))
 
 
-def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
-    if evidence.page is None or not named or evidence.page in named or evidence.verdict is not Verdict.SUPPORTED:
+def _on_its_page(evidence: Evidence, own: range, named: set[int]) -> Evidence:
+    if there := named.intersection(own):
+        return replace(evidence, page=min(there))
+    if evidence.page is None or not named or evidence.verdict is not Verdict.SUPPORTED:
         return evidence
     pages = ", ".join(str(page) for page in sorted(named))
     return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))

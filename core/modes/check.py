@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 
 import regex
@@ -17,6 +18,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import AskedPair, Judgement, Judging, Ruling
 from core.evidence.rules.vetoes import says_same
 from core.evidence.rules.words import read
+from core.evidence.verbatim import points_back
 from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ModelUsage, ResearchAnswer, Verdict
 from core.model.job import JobStatus
 from core.model.source import SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection, all_searches
@@ -46,14 +48,17 @@ _COMPARE_RESERVE_S = 20.0
 _PERSONAL = regex.compile(
     r"^\W*(?:(?:and|but|so|well|honestly|personally),?\s+)*(?:i|we)\s+(?:\w+\s+)?"
     r"(?:love|like|hate|think|feel|hope|wish|want|guess|believe|enjoy|prefer|agree|disagree|need|can't wait)\b"
-    r"|^\W*(?:please|thanks|thank you|let's|let me|check (?:this|it) out|look at|read this)\b",
+    r"|^\W*(?:i|we)(?: honestly| really)? (?:don['’]t|do not) (?:get|know|understand|see)\b"
+    r"|^\W*(?:please|thanks|thank you|let's|let me|check (?:this|it) out|look at|read this|share (?:this|it|if))\b"
+    r"|^\W*(?:(?:hi|hello|hey|dear|hallo|liebe[rs]?|hola|bonjour|ciao)\b[^.!?,]{0,30},$|(?:best|cheers|regards),)",
     regex.IGNORECASE,
 )
+_BLOCK = regex.compile(r"\n\s*\n\s*|(?:^|\n)\s*(?:[-*•–]|\(?\p{Nd}{1,2}[.)])\s+")  # a paragraph or a point of a list
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Sentences of the message that state something, as written and so that each can be understood alone."""
+    """Sentences of the message that state something, as written and as they are searched for."""
 
     said: tuple[str, ...]
     meant: tuple[str, ...]
@@ -91,7 +96,8 @@ def split_claims(message: str) -> Claims:
         )
         message = cut(message, MAX_MESSAGE_CHARS)
     said: list[str] = []
-    for sentence in split_sentences(without_addresses(message)):
+    blocks = (without_addresses(block) for block in _BLOCK.split(message))
+    for sentence in (one for block in blocks if not addresses_in(block) for one in split_sentences(block)):
         text = one_line(strip_markers(sentence.plain))
         is_checkable = len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)
         if sentence.asserts and is_checkable and text not in said:
@@ -162,7 +168,7 @@ async def _compare(work: Work, claims: Claims, sources: Sequence[Source]) -> Com
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(sources)})
     with work.deps.stage("synthesize"):
         timeout_s = min(work.deps.settings.synthesis.model_timeout_s, work.deadline.remaining(reserve_s=2.0))
-        return await compare_claims(claims.said, claims.meant, sources, work.deps, timeout_s=timeout_s)
+        return await compare_claims(claims.said, sources, work.deps, timeout_s=timeout_s)
 
 
 def _answer(work: Work, compared: ComparedClaims, found: SourceCollection) -> ResearchAnswer:
@@ -241,9 +247,9 @@ class ComparedClaims:
 
 
 async def compare_claims(
-    claims: Sequence[str], read_as: Sequence[str], sources: Sequence[Source], deps: Deps, *, timeout_s: float
+    claims: Sequence[str], sources: Sequence[Source], deps: Deps, *, timeout_s: float
 ) -> ComparedClaims:
-    """What `sources` say of each claim; `read_as` are the claims so that each can be understood alone."""
+    """What `sources` say of each claim, which may lean on the one before it."""
     started = perf_counter()
     ends_at = asyncio.get_running_loop().time() + timeout_s
     judging = Judging(
@@ -254,7 +260,10 @@ async def compare_claims(
     judging.hurry()
     grounder = Grounder(sources, "")
     proposed = await asyncio.to_thread(
-        lambda: [grounder.sides(said, meant, most=MAX_SOURCES) for said, meant in zip(claims, read_as, strict=True)]
+        lambda: [
+            grounder.sides(claim, before if points_back(claim) else "", most=MAX_SOURCES)
+            for before, claim in pairwise(["", *claims])
+        ]
     )
     try:
         rulings = await asyncio.gather(*(judging.rule([entry.pair for entry in asked]) for _, asked in proposed))
@@ -264,8 +273,8 @@ async def compare_claims(
         deps.count_error("check", failure)
     checks = await asyncio.to_thread(
         lambda: tuple(
-            _checked((claim, meant), verbatim, list(zip(asked, said, strict=True)), sources)
-            for claim, meant, (verbatim, asked), said in zip(claims, read_as, proposed, rulings, strict=True)
+            _checked(claim, verbatim, list(zip(asked, said, strict=True)), sources)
+            for claim, (verbatim, asked), said in zip(claims, proposed, rulings, strict=True)
         )
     )
     is_by_rules = not any(judgement for said in rulings for judgement in said)
@@ -273,21 +282,19 @@ async def compare_claims(
 
 
 def _checked(
-    claim: tuple[str, str],
+    claim: str,
     verbatim: Sequence[Evidence],
     rulings: Sequence[tuple[AskedPair, Judgement | None]],
     sources: Sequence[Source],
 ) -> CheckedClaim:
-    """`claim` as it was said and as it is meant."""
-    said, meant = claim
     titles = {source.id: source.title for source in sources}
     supporting, contradicting = list(verbatim), list[Evidence]()
     for entry, judgement in rulings:
         evidence = entry.evidence[0]
         if judgement is None:
-            differing = _differing(meant, entry, titles[evidence.source_id])
+            differing = _differing(claim, entry, titles[evidence.source_id])
             contradicting += [differing] if differing else []
-            is_near = not entry.pair.doubts or says_same(meant, evidence.quote)
+            is_near = not entry.pair.doubts or says_same(claim, evidence.quote)
             supporting += [evidence] if is_near and not differing else []
         elif judgement.ruling is Ruling.CONTRADICTED:
             contradicting.append(replace(evidence, verdict=Verdict.SUPPORTED, reasons=(judgement.reason,)))
@@ -295,13 +302,14 @@ def _checked(
             is_whole = judgement.ruling is Ruling.SUPPORTED and not entry.doubts
             supporting.append(replace(evidence, verdict=Verdict.SUPPORTED if is_whole else Verdict.PARTIAL))
     supporting.sort(key=lambda evidence: evidence.verdict is not Verdict.SUPPORTED)
-    return CheckedClaim(said, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))
+    return CheckedClaim(claim, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))
 
 
 def _differing(claim: str, asked: AskedPair, title: str) -> Evidence | None:
     """The proposed sentence that rules find to differ in one thing, on the same matter."""
     for evidence in asked.evidence:
-        difference = find_difference(claim, evidence.quote) if _same_topic(claim, evidence.quote, title) else None
+        told = f"{asked.pair.before} {claim}"
+        difference = find_difference(claim, evidence.quote) if _same_topic(told, evidence.quote, title) else None
         if difference is not None:
             return replace(evidence, reasons=(f"the source says {difference.second}, not {difference.first}",))
     return None

@@ -11,7 +11,7 @@ from datetime import date
 import regex
 
 from core.evidence.citations import Grammar, KeyRef, Marker, keep_markers, parse_markers, rewrite_markers
-from core.evidence.grounding import OWN_LIST, Grounder
+from core.evidence.grounding import OWN_LIST, VERBATIM, Grounder
 from core.evidence.judge import Judgement, Ruling
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
@@ -23,6 +23,7 @@ from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, name
 from core.presentation.render import cut, one_line
 from core.text.language import rarity
 from core.text.passages import Passage
+from core.text.sentences import is_chatter
 from core.text.terms import terms as terms_in
 
 BRIEF_ID = "src_1"
@@ -54,7 +55,7 @@ class KeyGrounder(Grounder):
         self, section: Part, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
         numbered, is_cited = self._numbered(text)
-        if asserts and not is_cited:
+        if asserts and not is_cited and not is_chatter(text):
             numbered = cited(numbered, BRIEF_ID.removeprefix("src_"))
             self._own.add(f"{section}-{place}")
         return super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
@@ -63,7 +64,9 @@ class KeyGrounder(Grounder):
         """What the brief says is the author's own: no paper that says the like is cited for it."""
         says_so = (Ruling.SUPPORTED, Ruling.PARTIAL)
         said = list(zip(judged.asked, judgements, strict=True))
-        if judged.id in self._own and any(one.is_cited and word and word.ruling in says_so for one, word in said):
+        stands = judged.claim and any(one.reasons == (VERBATIM,) for one in judged.claim.evidence)
+        told = any(one.is_cited and word and word.ruling in says_so for one, word in said)
+        if judged.id in self._own and (told or stands):
             judgements = [word if one.is_cited else None for one, word in said]
         return super().conclude(judged, judgements)
 
@@ -123,7 +126,7 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
 
 
 _CITE = regex.compile(  # `\citep[see][p. 3]{key, other}`
-    r"~?\\(\w{0,12}cite\w{0,12})\*?(?:\[[^\[\]]{0,200}\]){0,2}\{([^{}]*)\}", regex.IGNORECASE
+    r"[ ~]*\\(\w{0,12}cite\w{0,12})\*?(?:\[[^\[\]]{0,200}\]){0,2}\{([^{}]*)\}", regex.IGNORECASE
 )
 _FONT = regex.compile(r"\\(?:text(?:bf|it|tt|rm|sf)|emph|underline|mbox)\{([^{}]*)\}")
 _SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}(?:\s*\\label\{[^{}]*\})?")
@@ -136,7 +139,8 @@ _HEAD = regex.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+(?:\.\d+)*\.?[ \t]+)?(.+?)[ \t#]
 def _cited(found: regex.Match[str], authors: Mapping[str, str]) -> str:
     keys = [key.strip() for key in found[2].split(",") if key.strip()]
     who = authors.get(keys[0], "") if keys and found[1].casefold() in ("citet", "textcite") else ""
-    return f"{who} ({'; '.join(keys)})" if who else f" ({'; '.join(keys)})"
+    before = " " if found[0][0] in " ~" or not who else ""
+    return f"{before}{who}{' ' if who else ''}({'; '.join(keys)})"
 
 
 class Quotations:

@@ -104,13 +104,13 @@ class Writer:
         texts, cut, rephrased = await self._without_quotations([sentence.text for sentence in sentences])
         grounder = await asyncio.to_thread(self._grounder)
         judged: list[Judged] = []
-        end = 0
+        end, skipped = 0, ""
         for at, (sentence, text) in enumerate(zip(sentences, texts, strict=True)):
-            gap = draft[end : sentence.start]
-            end = sentence.end
+            gap = skipped if "\n" in skipped else draft[end : sentence.start]
+            end, skipped = sentence.end, gap
             is_repeated = sentence.asserts and text in texts[:at]  # small models write in circles
             if text and not is_repeated:
-                place = self.first_place + at
+                place, skipped = self.first_place + at, ""
                 before = before_of(judged, "detail", text, gap)
                 judged.append(grounder.propose("detail", place, text, gap=gap, asserts=sentence.asserts, before=before))
         judged, is_checked = await self._settled(judged, grounder)

@@ -502,7 +502,7 @@ def states(sentence: str, *, is_heading: bool = False) -> bool:
 
 def is_chatter(text: str) -> bool:
     """Whether it only speaks of the answer itself: "Here is the answer:", "Let me know if you want more."."""
-    return _CHATTER.fullmatch(LEAD.sub("", text, count=1).strip("*_ \t\n")) is not None
+    return _CHATTER.fullmatch(_SMILES.sub("", LEAD.sub("", text, count=1).strip("*_ \t\n"))) is not None
 
 
 def _asks(bare: str, text: str) -> bool:
@@ -534,3 +534,4 @@ _QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _ANNOUNCEMENT = _pattern("announcement")
 _CHATTER = _pattern("chatter")
+_SMILES = re.compile(r"[\s\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]+$")

@@ -117,8 +117,11 @@ def _is_value(pair: Comparison) -> bool:
 def _is_self(pair: Comparison) -> bool:
     """Whether the claim speaks of "the study", or of its authors, as its source does."""
     match = _SELF.match(pair.claim.text) or _SELF.match(pair.before.text)
+    if match is None:
+        return False
     said = pair.wider.text.lower()
-    return match is not None and (match["noun"].lower() in said or _WE.search(said) is not None)
+    is_theirs = match["noun"] == "authors" and match.string == pair.before.text  # "They", of whom it was said already
+    return is_theirs or match["noun"].lower() in said or _WE.search(said) is not None
 
 
 _SELF = regex.compile(

@@ -105,11 +105,15 @@ class Token(NamedTuple):
         return self.stem.endswith("th") and self.kind is Kind.NUMBER
 
 
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")  # CO₂ and CO2
+
+
 def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
     """The tokens of `text` in order, punctuation left out except signs that go with numbers.
 
     `language` is that of the text, told by its small words if not given; one that is not known is read as English.
     """
+    text = text.translate(_LOWERED)
     language = language or language_of(text) or "en"
     pattern = _GERMAN if language == "de" else _ENGLISH if language == "en" else _OTHER
     look_up = _dictionary(language)

@@ -273,6 +273,8 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
         pytest.param(
             f"{BULGES} [1].\n\n[^1]: https://elsewhere.example/page", f"{BULGES} [1].", id="a footnote with an address"
         ),
+        pytest.param(f"{BULGES} [1].\n\n[^1]: A study of tides\n[^2]: The trial", f"{BULGES} [1].", id="footnotes"),
+        pytest.param(f"{DEATHS} [2].\n\n[^1]: {BULGES}.", f"{DEATHS} [2].\n\n[1]: {BULGES}.", id="a note that says it"),
         pytest.param(
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
@@ -567,6 +569,19 @@ def test_who_each_of_two_sources_is_about_may_stand_in_their_titles() -> None:
 
     written = "Charging took 34 minutes for the Marlin and 29 minutes for the Kestrel [1][2]."
     (judged,) = judge_text(Grounder(cars, QUESTION), "summary", written, said)
+
+    assert judged.claim.verdict is Verdict.SUPPORTED
+
+
+def test_whom_each_of_two_sources_is_about_may_stand_elsewhere_in_its_text() -> None:
+    """What a source says at its beginning holds for what it gives together with another, too."""
+    tests = [
+        make_source(1, "The cars were tested in Norway. It was cold. It rained. The mean range was 340 kilometres."),
+        make_source(2, "The cars were tested in Germany. It was warm. It rained. The mean range was 410 kilometres."),
+    ]
+    written = "The mean range was 340 kilometres in Norway [1] and 410 kilometres in Germany [2]."
+
+    (judged,) = judge_text(Grounder(tests, QUESTION), "summary", written, lambda _: Judgement(Ruling.SUPPORTED))
 
     assert judged.claim.verdict is Verdict.SUPPORTED
 

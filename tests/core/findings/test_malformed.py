@@ -87,6 +87,31 @@ async def test_ideas_are_made_of_whatever_there_is(raw: str, ideas: list[str], n
     assert "<" not in done["answer"]["summary"]
 
 
+CLOSING = "Hope that helps! 🚀"
+ROWS = f"| What | How |\n|---|---|\n| Streaming | {FIRST[10:-1]} |"
+LINK = f"Source: [the docs]({A})"
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (wrapped(item(A, f"**Tokens**\n- {FIRST}\n- A stream must be closed last.\n\n{CLOSING}")),
+         f"**Tokens**: {FIRST[:-1]} [1]. A stream must be closed last [1]. ("),
+        (wrapped(item(A, f"### Tokens\n\n{ROWS}")), f"Tokens: Streaming: {FIRST[10:-1]} [1]. ("),
+        (f"### 1. Tokens\n\n{LINK}\n\n{FIRST}\n\n### 2. Events\n\n{SECOND} Source: {B}",
+         f"**Tokens**: {FIRST[:-1]} [1]. ("),
+        (f'```json\n[{{"source": "{A}", "content": "{FIRST}"}},\n]\n```', f"{FIRST[:-1]} [1]. ("),
+    ],
+    ids=["list", "table", "credits in lines of their own", "a comma too many"],
+)  # fmt: skip
+async def test_an_idea_reads_as_one_line(raw: str, said: str) -> None:
+    """D20: headings, tables and credits are no sentences of it, nor is what speaks to the reader."""
+    done = await outcome("idea", raw)
+
+    assert done["answer"]["summary"].startswith(f"1. {said}")
+    assert done["answer"]["removed"] == []
+
+
 async def test_code_in_an_idea_is_left_out() -> None:
     """S004-11: ideas carry none, and it is said."""
     done = await outcome("idea", wrapped(item(A, f"{FIRST}\n\n```python\nprint(1)\n```")))

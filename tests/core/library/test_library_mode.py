@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.evidence.judge import Judgement, Ruling
 from core.library import wording
 from core.library.funnel import answer_text, synthesize_research_answer, to_source
 from core.library.paper import Index, PageGrounder, Paper, PaperChunk, with_marks
@@ -366,6 +367,33 @@ async def test_a_page_that_says_it_whole_goes_before_one_that_was_read_and_says_
     judged = grounder.propose("detail", 0, f"{sentence} [2401.00001v1, page 1].")
 
     assert [(entry.page, entry.verdict) for entry in judged.claim.evidence] == [(2, Verdict.MOVED)]
+
+
+REPEATING = (
+    "The gravity of the moon and of the sun causes the tides of the oceans.\fThe ports were visited by boat in 1931.\f"
+    "In nine ports the tides were\fsmall. In short, the gravity of the moon causes the tides."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "named", "page", "verdict"),
+    [
+        pytest.param("The tides are due to the gravity of the moon", 1, 1, Verdict.SUPPORTED, id="first"),
+        pytest.param("The tides are due to the gravity of the moon", 4, 4, Verdict.SUPPORTED, id="again"),
+        pytest.param("The tides are due to the gravity of the moon and the sun", 4, 1, Verdict.MOVED, id="less of it"),
+        pytest.param("Nine ports had small tides", 4, 4, Verdict.SUPPORTED, id="over the end of a page"),
+        pytest.param("Nine ports had small tides", 2, 3, Verdict.MOVED, id="from where it begins"),
+    ],
+)
+def test_of_pages_that_say_it_the_one_that_was_named_counts(said: str, named: int, page: int, verdict: Verdict) -> None:
+    """D10: a paper says its findings in the abstract and again behind; what is on the named page has not moved."""
+    source = to_source(1, TIDES, REPEATING, 1.0)
+    grounder = PageGrounder([source], QUESTION, papers={source.id: TIDES})
+
+    judged = grounder.propose("detail", 0, f"{said} [2401.00001v1, page {named}].")
+    settled = grounder.conclude(judged, [Judgement(Ruling.SUPPORTED)] * len(judged.asked))
+
+    assert [(entry.page, entry.verdict) for entry in settled.claim.evidence] == [(page, verdict)]
 
 
 @pytest.mark.parametrize(

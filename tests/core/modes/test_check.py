@@ -176,6 +176,26 @@ def test_a_claim_that_leans_is_searched_as_it_stands_where_no_name_is_behind_it(
     assert claims.meant == claims.said
 
 
+def test_points_are_claims_of_their_own_and_greetings_are_none() -> None:
+    """What stands in another line is no part of a claim, and whoever signs claims nothing."""
+    message = "Hi team,\n\n1) Tea is green\n2) Coffee grows in Brazil\nand in Peru.\n\nShare if you agree!\n\nBest, Tom"
+
+    assert split_claims(message).said == ("Tea is green", "Coffee grows in Brazil and in Peru.")
+
+
+async def test_the_judge_is_asked_what_was_said_behind_the_claim_before_it() -> None:
+    """No name is put for a pronoun: "in the Norwegian survey … It asked" is none of "the Norwegian"."""
+    model = FakeModel({"check": ModelTimeout("slow")})
+    page = hit("https://pumps.example/", "The survey asked 1,012 owners.", title="Survey", is_complete=True)
+
+    await checked("The Norwegian survey found that owners are content. It asked 1,012 owners.",
+                  make_deps(search=[FakeSearch("web", [page])], model=model))  # fmt: skip
+
+    asked = "\n".join(call.user for call in model.calls("check"))
+    assert "<claim>It asked 1,012 owners.</claim>" in asked
+    assert "The Norwegian asked" not in asked
+
+
 @given(st.text(max_size=400))
 def test_any_message_splits_into_its_own_sentences(message: str) -> None:
     """Nothing is invented, nothing breaks."""

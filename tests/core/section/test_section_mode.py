@@ -191,10 +191,9 @@ async def test_a_bracket_that_begins_a_row_or_an_item_is_text() -> None:
     assert "\\\\\n{}*At Brest &" in latex
 
 
-async def test_what_the_author_says_is_nobody_elses() -> None:
-    """A paper that says the like is not cited for the own aim; without the author's word it is."""
-    aim = "Tides in harbours depend on the wind and on the moon."
-
+@pytest.mark.parametrize("aim", ["Tides in harbours depend on the wind and on the moon.", OWN])
+async def test_what_the_author_says_is_nobody_elses(aim: str) -> None:
+    """A paper that says the like is not cited for the own aim, or in its words; without the author's word it is."""
     _, _, result = await written(model(f"{MOON} {aim}", check=confirming))
 
     assert view(result)["section_text"].endswith(f"). {aim}")
@@ -238,6 +237,15 @@ async def test_a_quotation_is_rephrased_once_or_cut(rephrased: str, kept: bool) 
     assert view(result)["rephrased"] == int(kept)
     assert len(view(result)["removed"]) == int(not kept)
     assert len(chat.calls("rephrase")) == 1
+
+
+async def test_a_heading_keeps_its_line_where_the_sentence_below_it_quoted() -> None:
+    """D20: what is cut takes no paragraph's end with it."""
+    quoting = f"{SENTENCES[0][:-1]} ({KEYS[0]})."
+
+    _, _, result = await written(model(f"### The wind\n\n{quoting} {WIND}", rephrase=json.dumps({"items": []})))
+
+    assert view(result)["section_text"] == f"### The wind\n\n{WIND}"
 
 
 @pytest.mark.parametrize(

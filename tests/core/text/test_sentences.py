@@ -256,6 +256,10 @@ def test_what_states_nothing_does_not_assert(text: str) -> None:
         "Avísame si necesitas más detalles.",
         "Fammi sapere se vuoi altro.",
         "Laat het me weten als je meer wilt weten.",
+        "Hope that helps! 🚀",
+        "I'd be happy to help!",
+        "Note: This section is 110 words long.",
+        "Please note that these are general suggestions and your mileage may vary.",
     ],
 )
 def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
@@ -273,6 +277,8 @@ def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
         "Hier ist die Antwort des Gerichts:",
         "Voici la loi :",
         "I hope it rains, said Bede.",
+        "This section is 110 metres long.",
+        "Please note that these are general suggestions of the WHO.",
     ],
 )
 def test_what_says_something_of_the_matter_is_no_chatter(text: str) -> None:

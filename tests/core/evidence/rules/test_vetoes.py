@@ -641,6 +641,7 @@ PASSED: list[tuple[str, str, str]] = [
         "Die Mühle steht seit 1788 an der Varn.",
         "Die Mühle von Lund wurde 1788 an der Varn gebaut.",
     ),
+    ("a figure set low", "The CO₂ of Lund fell in 1931.", "The CO2 of Lund fell in 1931."),
     (
         "passive with a year in it",
         "The Office of Weights was founded in 1263 by Nils the Smith.",
@@ -656,6 +657,16 @@ def test_what_the_source_says_meets_no_veto(claim: str, source: str) -> None:
 
 
 SUBJECTS = [
+    (
+        "behind who says so",
+        "It carries trams.",
+        "According to the town, the bridge is old.",
+        "The bridge carries trams.",
+        True,
+    ),
+    ("of so many", "They burnt.", "Eight of the mills had a clock.", "The mills burnt.", True),
+    ("what is counted", "They showed a fall.", "Pooling 22 studies gave more.", "The studies showed a fall.", True),
+    ("its authors", "They found a fall.", "The authors read 22 trials.", "A fall was found.", True),
     ("of the evidence", "It carries trams.", "The Meridian bridge is old.", "The Meridian bridge carries trams.", True),
     ("of another thing", "It carries trams.", "The Ystad tower is old.", "The Meridian bridge carries trams.", False),
     (
