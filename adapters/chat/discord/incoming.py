@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 
 import discord
@@ -39,12 +38,11 @@ from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.pipeline.conversation import JUST_AFTER
 from core.presentation import wording
 from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
-
-JUST_AFTER = timedelta(microseconds=1)  # a reply to an answer hears that answer, and nothing that was said later
 
 _log = logging.getLogger(__name__)
 
