@@ -97,9 +97,7 @@ def read_settings(env: Mapping[str, str]) -> BotSettings:
         return BotSettings.model_validate({name: value for name, value in env.items() if name in aliases})
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
-        raise SetupError(
-            f"{first['loc'][0]}: {first['msg']}", user_message=f"Please check {first['loc'][0]}: {first['msg']}."
-        ) from exc
+        raise SetupError.of(str(first["loc"][0]), first) from exc
 
 
 def surroundings(

@@ -199,11 +199,13 @@ def _setup() -> Setup:
 
 
 async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
-    """As it would be with `values` besides; only parts whose name begins with `part`. Raises `SetupError`."""
+    """As it would be with `values` besides; only parts whose name begins with `part`, or all of whose kind are broken:
+    `search` for `search: tavily`. Raises `SetupError`.
+    """
     env, settings = surroundings(values)
     async with AsyncExitStack() as stack:
         probes = await _probes(env, settings, stack)
-        return await examine([probe for probe in probes if probe.part.startswith(part)])
+        return await examine([one for one in probes if one.part.startswith(part) or part.startswith(f"{one.part}:")])
 
 
 async def foresee_upgrade() -> list[Finding]:

@@ -37,7 +37,7 @@ _SLACK_STEPS = (
 )
 _DISCORD_STEPS = (
     later("1. Open https://discord.com/developers/applications and choose New Application."),
-    later("2. Bot: switch Message Content Intent on, and copy the token (Reset Token)."),
+    later("2. Bot: copy the token (Reset Token); every Privileged Gateway Intent may stay off."),
 )
 
 
@@ -171,7 +171,7 @@ class _Talk:
 
     async def is_right(self, values: Mapping[str, str], part: Part) -> bool:
         """Try what was said, show what was found, and keep it unless it was refused."""
-        findings = [one for one in await self.setup.examine(values, part.probe) if one.part.startswith(part.probe)]
+        findings = await self.setup.examine(values, part.probe)
         print_findings(self.console, findings)
         failed = [one for one in findings if one.state == "failed"]
         if any(not one.is_away for one in failed):

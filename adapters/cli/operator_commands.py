@@ -234,7 +234,8 @@ def print_changes(console: Console, trials: Sequence[Trial]) -> None:
     ill = [trial.title for trial in trials if not trial.is_usable]
     good = said("Usable; the lines above make it better.") if changes else said("Usable as it is.")
     bad = said("Not usable as it is: {parts}.", parts="; ".join(ill))
-    console.print(Text(bad if ill else good), soft_wrap=True)
+    if any(finding.state != "off" for trial in trials for finding in trial.findings):
+        console.print(Text(bad if ill else good), soft_wrap=True)
 
 
 def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:

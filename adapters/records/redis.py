@@ -127,7 +127,7 @@ def away(exc: BaseException) -> StoreError:
 
 
 class Outage:
-    """Whether Redis is away, as one part of gorkd sees it: warns when that begins and ends, counts every failure."""
+    """Whether Redis is away, as one part of gorkd sees it: logs when that begins and ends, counts every failure."""
 
     def __init__(self, part: str, record: Record) -> None:
         self._part = part
@@ -145,7 +145,7 @@ class Outage:
         self._record(Measurement("errors", 1, f"{self._part}:{type(exc).__name__}"))
         if not self.is_on:
             self.is_on = True
-            logger.warning("Redis is away, %s goes on without it: %s", self._part, exc or type(exc).__name__)
+            logger.error("Redis is away, %s goes on without it: %s", self._part, exc or type(exc).__name__)
 
     def worked(self) -> None:
         if self.is_on:

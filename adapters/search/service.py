@@ -48,8 +48,6 @@ MARGIN = 0.9  # of a time limit, so that our own error arrives before the caller
 TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others
 RATES = "GORKD_SEARCH_RATES"
 
-Model = TypeVar("Model", bound=BaseModel)
-
 
 @dataclass(frozen=True)
 class Service:
@@ -193,23 +191,12 @@ class Surroundings:
         return self.turns(bucket or service.name, rate) if self.turns and rate else None
 
 
-def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:
-    """The model's own variables out of `env`, blank ones counting as unset. Raises `SetupError`."""
-    wanted = {str(field.alias) for field in model.model_fields.values()}
-    given = {name: env[name].strip() for name in wanted if env.get(name, "").strip()}
-    try:
-        return model.model_validate(given)
-    except ValidationError as exc:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors(include_input=False))
-        raise SetupError(f"search settings: {problems}") from exc
-
-
 def _checked(env: Mapping[str, str], variable: str, check: Callable[[str], str]) -> str:
     """A blank variable counts as unset."""
     try:
         return check(given) if (given := env.get(variable, "").strip()) else ""
     except ValueError as exc:
-        raise SetupError(f"search settings: {variable}: {exc}") from exc
+        raise SetupError(f"{variable}: {exc}") from exc
 
 
 def user_agent(env: Mapping[str, str]) -> str:

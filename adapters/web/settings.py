@@ -91,8 +91,7 @@ class WebSettings(BaseModel, frozen=True):
         except ValidationError as exc:
             first = exc.errors(include_url=False)[0]
             name = next(name for name, field in _VARIABLES.items() if field == first["loc"][0])
-            given = "" if name in _TOKENS else f", not {first['input']!r}"
-            raise SetupError(f"Please check {name}: {first['msg']}{given}.") from (None if name in _TOKENS else exc)
+            raise SetupError.of(name, first, is_secret=name in _TOKENS) from (None if name in _TOKENS else exc)
 
 
 # Who is at the other end: this very machine, or which address

@@ -63,7 +63,8 @@ whether the same call may succeed later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from core.text.saying import say, say_again
 
@@ -122,6 +123,27 @@ class SetupError(GorkdError):
     @property
     def operator_message(self) -> str:
         return self._operator_message or self._user_message or str(self)
+
+    @classmethod
+    def of(cls, variable: str, problem: Mapping[str, Any], *, is_secret: bool = False) -> SetupError:
+        """What a variable must be, from the first of a pydantic `ValidationError.errors()`."""
+        must = _MUST_BE.get(problem["type"], "another").format_map(problem.get("ctx") or {})
+        given = "" if is_secret else f", not {problem['input']!r}"
+        return cls(f"{variable} must be {must}{given}. docs/configuration.md says what it takes.")
+
+
+_MUST_BE = {  # by pydantic's name of the problem
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "finite_number": "a number",
+    "bool_parsing": "1 or 0",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than_equal": "{le:g} or less",
+    "literal_error": "{expected}",
+    "ip_v4_network": "addresses or networks such as 10.0.0.0/8, separated by commas",
+    "string_pattern_mismatch": "TENANT=TOKEN, several separated by commas",
+    "value_error": "an address",
+}
 
 
 class ProviderError(GorkdError):

@@ -31,6 +31,7 @@ from core.watch.words import read_wish
 
 _AFTER = "local:after:"  # and a job's id
 LAPSE = timedelta(minutes=30)  # of silence, after which direct messages are about something else
+JUST_AFTER = timedelta(microseconds=1)  # what follows an answer hears it, and nothing that was said later
 MAX_TURNS = 5  # questions and answers of a thread that a follow-up may refer to
 MAX_SHOWN = 20  # questions of a conversation that a page lists
 MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to stands in its first sentences
@@ -284,7 +285,8 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
     is_kept = job.request.is_private or bool(job.request.attachments)
     if "library" in job.request.modes and request.modes == ResearchRequest.modes:  # nobody chose to leave the papers
         request = replace(request, modes=job.request.modes)
-    return replace(request, scope=job.scope, thread=thread, is_private=is_kept)
+    heard = job.created_at + JUST_AFTER
+    return replace(request, scope=job.scope, thread=thread, is_private=is_kept, heard_before=heard)
 
 
 async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) -> list[ResearchJob]:

@@ -41,6 +41,24 @@ def test_patience_is_a_factor_from_one_to_twenty(value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("GORKD_RETENTION_DAYS", "viele", "must be a whole number, not 'viele'"),
+        ("GORKD_RETENTION_DAYS", "-3", "must be 0 or more, not '-3'"),
+        ("GORKD_PATIENCE", "21", "must be 20 or less, not '21'"),
+        ("GORKD_BUDGET_USER_USD", "nan", "must be a number, not 'nan'"),
+        ("GORKD_CACHE_INSTANT", "vielleicht", "must be 1 or 0, not 'vielleicht'"),
+        ("GORKD_WRITING", "both", "must be 'auto', 'parallel' or 'single', not 'both'"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence_and_where_to_look(name: str, value: str, told: str) -> None:
+    with pytest.raises(SetupError) as refused:
+        read_settings({name: value})
+
+    assert refused.value.operator_message == f"{name} {told}. docs/configuration.md says what it takes."
+
+
+@pytest.mark.parametrize(
     "value",
     ["a$b#c", "a'b", 'a"b', " a b ", "a\\'b\\", "name=token", "$HOME", "a${HOME}b", "$${X:-y}", "`x`", "é"],
 )

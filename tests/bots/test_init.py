@@ -121,6 +121,7 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
             await terminal.told("https://host/v1: ", world.model.url.removeprefix("http://"))
             await terminal.told("key, Enter for none: ", "sk-test-0123456789")
             await terminal.told("model: ", "loop-1", "answers with structured output")
+            await terminal.told("Tavily (searches the web), API key: ", "tvly-größe", "no key has")
             await terminal.told("Tavily (searches the web), API key: ", "tvly-wrong-0123456789", "FAIL")
             await terminal.told("Tavily (searches the web), API key: ", key, "ok")
             await terminal.told("Exa (searches by meaning), API key: ", "")

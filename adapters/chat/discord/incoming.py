@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 
 import aiohttp
@@ -60,12 +59,11 @@ from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.pipeline.conversation import JUST_AFTER
 from core.presentation import wording
 from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
-
-JUST_AFTER = timedelta(microseconds=1)  # a reply to an answer hears that answer, and nothing that was said later
 
 _log = logging.getLogger(__name__)
 

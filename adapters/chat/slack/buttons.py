@@ -38,6 +38,7 @@ from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest
 from core.modes import MODES
 from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
+from core.pipeline.conversation import JUST_AFTER
 from core.presentation import wording
 from core.text.saying import say, speak_else
 
@@ -234,7 +235,7 @@ class Buttons:
         """One of the questions that were offered, as if it had been written in the thread."""
         asked = replace(
             ResearchRequest(click.value.rpartition(":")[0], job.scope), asker=click.user, thread=job.request.thread,
-            channel=job.request.channel, is_private=job.request.is_private,
+            channel=job.request.channel, is_private=job.request.is_private, heard_before=job.created_at + JUST_AFTER,
         )  # fmt: skip
         reply = self._reply(click, job, f"follow:{click.action_ts}", thread_ts=click.thread_ts)
         await self.desk.submit(asked, reply)

@@ -79,7 +79,9 @@ class SlackSettings:
                 "SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset."
             )
         if not client_id and not bot_token.startswith("xoxb-"):
-            raise SetupError("SLACK_BOT_TOKEN is not set; it begins with xoxb- and stands in the Slack app's settings.")
+            raise SetupError(
+                "SLACK_BOT_TOKEN must be a bot token: it begins with xoxb- and stands in the Slack app's settings."
+            )
         if app_token and not app_token.startswith("xapp-"):
             raise SetupError("SLACK_APP_TOKEN is not an app-level token; it begins with xapp-.")
         if not app_token and not signing_secret:

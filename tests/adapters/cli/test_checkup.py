@@ -41,6 +41,12 @@ def test_doctor_tries_models_and_ends_with_the_lines_for_the_settings() -> None:
     assert_golden("doctor_model.txt", ran.stdout)
 
 
+def test_doctor_calls_nothing_usable_where_no_model_was_tried() -> None:
+    off = Trial("Answers: no model", (Finding("model", "off", "answers are quoted"),))
+
+    assert "sable" not in Desk(trials=[off, TRIALS[-1]]).run("doctor", "--model").stdout
+
+
 def test_doctor_wraps_what_it_found_of_models_to_a_terminal() -> None:
     """At 80 columns no line is longer, and words go on below words."""
     screen = StringIO()

@@ -220,9 +220,9 @@ async def test_without_redis_each_process_counts_for_itself(tmp_path, caplog):
     assert [[wait == 0 for wait in waits] for waits in (before, during, after)] == [[True, True, False]] * 3
     assert took < 0.5
     assert [note.label.partition(":")[0] for note in notes.taken] == ["limits"]
-    assert [record.message.partition(",")[0] for record in caplog.records] == [
-        "Redis is away",
-        "Redis is back for limits",
+    assert [(record.levelname, record.message.partition(",")[0]) for record in caplog.records] == [
+        ("ERROR", "Redis is away"),  # which a command shows that is told no level
+        ("WARNING", "Redis is back for limits"),
     ]
 
 

@@ -384,6 +384,8 @@ async def test_what_follows_an_answer_hears_it_and_what_followed_before() -> Non
     heard = await read_turns(third, deps)
 
     assert [turn.answer for turn in heard] == ["49 metres.", "It was built in 1882."]
+    again = replace(third, request=replace(following(first, ResearchRequest("Who built it?")), asker=""))
+    assert [turn.answer for turn in await read_turns(again, deps)] == ["49 metres."]
     for one in (first, second, third):
         listed = await conversation_of(one, deps.jobs, now=third.created_at + timedelta(hours=1))
         assert [job.id for job in listed] == ["job_first", "job_second", "job_third"]

@@ -131,6 +131,13 @@ async def test_a_question_that_was_offered_is_asked_in_the_same_thread(house: Sl
     plans = [call for call in house.world.model.calls if call.schema_name == "plan"]
     assert QUESTION in plans[-1].user
 
+    await house.slack.clicks(ben, answer, "follow_up_2")
+    await house.ended(channel, times=3)
+
+    of_the_answer = [call for call in house.world.model.calls if call.schema_name == "plan"][-1].user
+    assert QUESTION in of_the_answer
+    assert offered not in of_the_answer  # said later than the answer that was clicked
+
 
 async def test_a_changed_private_question_stays_private(house: SlackHouse) -> None:
     """G-03: it is answered where the first was, for the asker's eyes alone; the channel sees nothing of either."""
