@@ -82,28 +82,35 @@ def test_durations_are_histograms_by_their_label(recorder, name, label):
     assert {key for sample in family.samples for key in sample.labels} == {label, "le"}
 
 
-def test_tokens_add_up_by_model(recorder):
-    """The value recorded is that of one call."""
-    for model, tokens in (("small", 100), ("large", 7), ("small", 23)):
-        recorder.record(Measurement("llm_tokens_used", tokens, model))
+@pytest.mark.parametrize(
+    ("measured", "shown", "recorded", "sums"),
+    [
+        pytest.param(
+            "llm_tokens_used", "llm_tokens_used", [("small", 100), ("large", 7), ("small", 23)],
+            {("small",): 123, ("large",): 7}, id="tokens of one call, by model",
+        ),
+        pytest.param(
+            "llm_cost_usd", "gorkd_llm_cost_usd", [("small", 0.0004), ("large", 0.02), ("small", 0.0001)],
+            {("small",): pytest.approx(0.0005), ("large",): 0.02}, id="dollars of one call, far below a cent each",
+        ),
+        pytest.param(
+            "ratings", "gorkd_ratings", [("good", 1), ("bad", 1), ("good", 1)],
+            {("good",): 2, ("bad",): 1}, id="votes, 👍 and 👎 apart",
+        ),
+        pytest.param(
+            "errors", "gorkd_errors",
+            [("search:ProviderTimeout", 1), ("search:ProviderTimeout", 1), ("deliver:StoreError", 1), ("plan", 1)],
+            {("search", "ProviderTimeout"): 2, ("deliver", "StoreError"): 1, ("plan", ""): 1},
+            id="errors by stage and type",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_recorded_adds_up_by_its_label(recorder, measured, shown, recorded, sums):
+    """S003-25: error counts by type; S003-26."""
+    for label, value in recorded:
+        recorder.record(Measurement(measured, value, label))
 
-    assert values(recorder, "llm_tokens_used") == {("small",): 123, ("large",): 7}
-
-
-def test_costs_add_up_by_model(recorder):
-    """Dollars of single calls, far below a cent each."""
-    for model, dollars in (("small", 0.0004), ("large", 0.02), ("small", 0.0001)):
-        recorder.record(Measurement("llm_cost_usd", dollars, model))
-
-    assert values(recorder, "gorkd_llm_cost_usd") == {("small",): pytest.approx(0.0005), ("large",): 0.02}
-
-
-def test_votes_are_counted_by_what_they_say(recorder):
-    """👍 and 👎 apart."""
-    for verdict in ("good", "bad", "good"):
-        recorder.record(Measurement("ratings", 1, verdict))
-
-    assert values(recorder, "gorkd_ratings") == {("good",): 2, ("bad",): 1}
+    assert values(recorder, shown) == sums
 
 
 @pytest.mark.parametrize(
@@ -143,18 +150,6 @@ def test_rate_is_the_share_of_hits_and_undefined_before_the_first(recorder, meas
 
     assert math.isnan(before)
     assert values(recorder, shown) == {(): pytest.approx(0.6)}
-
-
-def test_errors_are_counted_by_stage_and_type(recorder):
-    """S003-25: error counts by type."""
-    for label in ("search:ProviderTimeout", "search:ProviderTimeout", "deliver:StoreError", "plan"):
-        recorder.record(Measurement("errors", 1, label))
-
-    assert values(recorder, "gorkd_errors") == {
-        ("search", "ProviderTimeout"): 2,
-        ("deliver", "StoreError"): 1,
-        ("plan", ""): 1,
-    }
 
 
 @pytest.mark.parametrize("name", ["llm_tokens_used", "search_provider_latency_seconds", "errors"])

@@ -38,6 +38,8 @@ async def browser() -> AsyncIterator[Browser]:
         pytest.skip("no chromium (apt-get install chromium)")
     async with async_playwright() as playwright:
         # No sandbox: in a container chromium cannot set one up, and it visits nothing but this machine.
-        launched = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        # One renderer for all pages: they are visited in turn, and starting another costs as much as a page.
+        arguments = ["--no-sandbox", "--renderer-process-limit=1"]
+        launched = await playwright.chromium.launch(executable_path=chromium, args=arguments)
         yield launched
         await launched.close()

@@ -8,9 +8,6 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
-from aiohttp.test_utils import TestServer
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser
 
 from adapters.web.settings import WebSettings
 from core.model.errors import SetupError
@@ -131,24 +128,3 @@ async def test_nothing_asked_is_said() -> None:
 def test_token_without_its_tenant_is_refused_at_the_start(entry: str) -> None:
     with pytest.raises(SetupError, match="GORKD_STATS_TOKENS"):
         WebSettings.from_env({"GORKD_STATS_TOKENS": f"discord:5=other,{entry}"})
-
-
-@pytest.mark.asyncio(loop_scope="module")
-async def test_page_can_be_read_by_everybody(browser: Browser) -> None:
-    """Nothing serious for axe, light and dark; nothing beyond the edge of 320 px; the table scrolls by keyboard."""
-    async with TestServer(web_app(usage=KeptUsage(ENTRIES))) as server:
-        found, overhang = [], []
-        for options in (
-            {"viewport": {"width": 320, "height": 640}},
-            {"color_scheme": "dark"},
-            {"java_script_enabled": True},
-        ):
-            context = await browser.new_context(**options)  # type: ignore[arg-type]
-            page = await context.new_page()
-            await page.goto(str(server.make_url("/admin")))
-            found += (await Axe().run(page)).response["violations"]
-            overhang.append(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
-            await context.close()
-
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-    assert max(overhang) <= 0

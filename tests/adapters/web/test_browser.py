@@ -26,6 +26,8 @@ from core.presentation import wording
 from core.presentation.render import marks_legend
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
+from tests.adapters.web.test_admin import ENTRIES
+from tests.fakes import KeptUsage
 from tests.golden import samples
 from tests.golden.samples import NOON, ScriptedResearcher
 from tests.loopback.findings_responders import SNIPPET
@@ -549,3 +551,21 @@ async def test_every_state_can_be_read_by_everybody(browser: Browser, site: Site
 
     assert grave == []
     assert {look: pixels for look, pixels in overhangs.items() if pixels > 0} == {}
+
+
+async def test_the_admins_page_can_be_read_by_everybody(browser: Browser):
+    """Nothing at all for axe (the table scrolls by keyboard), light and dark; nothing beyond a small screen's edge."""
+    found, overhang = [], []
+    async with (
+        TestServer(web_app(usage=KeptUsage(ENTRIES))) as server,
+        visit(browser, str(server.make_url("/admin"))) as page,
+    ):
+        for size, scheme in ((NARROW, "light"), (WIDE, "dark"), (WIDE, "light")):
+            await page.set_viewport_size(size)  # type: ignore[arg-type]
+            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            await page.reload()
+            found += (await Axe().run(page)).response["violations"]
+            overhang.append(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert max(overhang) <= 0
