@@ -13,6 +13,7 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import IntEnum
 from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
@@ -174,21 +175,35 @@ class LimitedSearch(AroundSearch):
         return await self._provider.search(query, limit=limit, scope=scope)
 
 
+class Nearness(IntEnum):
+    """Of a piece of work to what a reader sees first of an answer."""
+
+    SENTENCE, PROMPT, RANKING, READING, LATER = range(5)
+
+
 class ComputingTurns:
     """Work that keeps a processor busy, in a thread and one at a time: threads share one lock, and each that waits for
-    it holds the others up, and the loop. What somebody's first sentence waits for goes first, then who came first.
+    it holds the others up, and the loop. What is nearer to somebody's first sentence goes first, then who came first.
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[bool, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Nearness, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
         self._is_busy = False
+        self._shared: dict[tuple[Callable[[str], None], str], asyncio.Task[None]] = {}
 
-    async def take(self, work: Callable[..., T], *args: object, is_first: bool = False) -> T:
+    def share(self, work: Callable[[str], None], text: str, nearness: Nearness) -> asyncio.Future[None]:
+        """When `work(text)` is done: once for all who ask meanwhile, whoever of them gives up."""
+        if (work, text) not in self._shared:
+            self._shared[work, text] = asyncio.create_task(self.take(work, text, nearness=nearness))
+            self._shared[work, text].add_done_callback(lambda _: _let_pass(self._shared.pop((work, text))))
+        return asyncio.shield(self._shared[work, text])
+
+    async def take(self, work: Callable[..., T], *args: object, nearness: Nearness = Nearness.LATER) -> T:
         """What `work(*args)` gives. Who is cancelled meanwhile leaves it to its end."""
         if self._is_busy:
             turn = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (not is_first, next(self._numbers), turn))
+            heapq.heappush(self._waiting, (nearness, next(self._numbers), turn))
             try:
                 await turn
             except asyncio.CancelledError:
@@ -201,8 +216,7 @@ class ComputingTurns:
         return await asyncio.shield(working)
 
     def _ended(self, working: asyncio.Task[Any]) -> None:
-        if not working.cancelled():
-            working.exception()  # else one that nobody waits for any more would be told of as forgotten
+        _let_pass(working)
         self._pass_on()
 
     def _pass_on(self) -> None:
@@ -213,3 +227,9 @@ class ComputingTurns:
                 self._is_busy = True
                 turn.set_result(None)
                 return
+
+
+def _let_pass(ended: asyncio.Task[Any]) -> None:
+    """An error that nobody waits for any more would be told of as forgotten."""
+    if not ended.cancelled():
+        ended.exception()

@@ -26,6 +26,7 @@ from core.model.job import ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import SearchPlan, Source
 from core.pipeline.deps import Deps
+from core.pipeline.limits import Nearness
 from core.pipeline.work import Progress
 from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
@@ -411,6 +412,6 @@ class HeadStart:
         return sources
 
     async def _write_from(self, sources: Sequence[Source]) -> None:
-        script = await self._deps.turns.take(early_script, self._job, sources, self._deps, is_first=True)
+        script = await self._deps.turns.take(early_script, self._job, sources, self._deps, nearness=Nearness.PROMPT)
         self._begun = begin_summary(self._job, sources, self._deps, self._progress, script, ends_at=self._ends_at)
         await asyncio.gather(*map(self._progress.source, sources))

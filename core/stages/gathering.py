@@ -38,6 +38,7 @@ from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
 from core.model.works import NO_IDS, ids_in_url
 from core.pipeline.deps import Deps
+from core.pipeline.limits import Nearness
 from core.stages.intake import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
@@ -63,7 +64,7 @@ class Gathering:
     deps: Deps
     _searches: dict[tuple[str, SearchQuery], asyncio.Task[Sequence[SearchHit]]] = field(default_factory=dict)
     _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
-    _ahead: dict[str, asyncio.Task[None]] = field(default_factory=dict)  # of pages that are read
+    _ahead: dict[str, asyncio.Future[None]] = field(default_factory=dict)  # of pages that are read
     _slots: asyncio.Semaphore | None = None
     _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
     asked_at: dict[asyncio.Task[Sequence[SearchHit]], float] = field(default_factory=dict)  # of the loop
@@ -81,11 +82,10 @@ class Gathering:
         """They are begun anew when they are asked for again."""
         self._searches = {key: task for key, task in self._searches.items() if not task.done() or not task.exception()}
 
-    def page(self, url: str, *, is_early: bool = False) -> asyncio.Task[Page]:
-        """`is_early` where the first sentence may wait for it."""
+    def page(self, url: str) -> asyncio.Task[Page]:
         key = canonical_url(url)
         if key not in self._pages:
-            self._pages[key] = asyncio.create_task(self._read(url, is_early=is_early))
+            self._pages[key] = asyncio.create_task(self._read(url))
         return self._pages[key]
 
     async def prepared(self, url: str) -> None:
@@ -101,7 +101,7 @@ class Gathering:
         if not search.cancelled() and search.exception() is None:
             for hit in search.result()[: self.deps.settings.search.max_sources]:
                 if not hit.is_complete:
-                    self.page(hit.url, is_early=True)
+                    self.page(hit.url)
 
     def joined(self) -> list[SearchHit]:
         """What was left behind and has come since, once: the hits of late searches, and those whose page is read."""
@@ -116,7 +116,7 @@ class Gathering:
         return kind_of(url, hint=hint, overrides=self.deps.settings.source_kinds)
 
     async def aclose(self) -> None:
-        tasks = [*self._searches.values(), *self._pages.values(), *self._ahead.values()]
+        tasks: list[asyncio.Future[Any]] = [*self._searches.values(), *self._pages.values(), *self._ahead.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -150,7 +150,7 @@ class Gathering:
             seconds = perf_counter() - started
             self.deps.record(Measurement("search_provider_latency_seconds", seconds, provider))
 
-    async def _read(self, url: str, *, is_early: bool) -> Page:
+    async def _read(self, url: str) -> Page:
         place, policy = canonical_url(url), self.job.request.policy
         if place not in self._permitted and not policy.permits(url, self.kind_of(url)):
             raise SiteExcluded(url, "not permitted")
@@ -160,8 +160,7 @@ class Gathering:
             raise SiteExcluded(url, "not permitted")
         # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks. A page
         # is read without it: who waits for a turn behind other jobs is no slow server.
-        preparing = self.deps.turns.take(_read_ahead, page.text, is_first=is_early)
-        self._ahead[place] = asyncio.create_task(preparing)
+        self._ahead[place] = self.deps.turns.share(_read_ahead, page.text, Nearness.READING)
         return page
 
     async def _fetch(self, url: str, known: Page | None) -> Page:

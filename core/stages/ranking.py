@@ -18,6 +18,7 @@ from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceScores
 from core.text.language import detect_language, rarity
 from core.text.passages import passage_terms
+from core.text.sentences import kept_by_length
 from core.text.terms import FoundTerms, question_terms, terms
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
@@ -167,14 +168,20 @@ def _recency(published_at: datetime | None, intent: QueryIntent, now: datetime) 
 
 def _quality(source: Source) -> float:
     """Enough text to carry an answer, read from the page itself, in sentences rather than fragments."""
-    seen = source.content[:_SEEN_CHARS]
-    unspaced = len(_UNSPACED.findall(seen))
+    unspaced, prose = _shape(source.content)
     length = min(1.0, (source.metadata.word_count + unspaced / 2) / _GOOD_WORDS)
-    lines = [line for line in seen.splitlines() if line.strip()]
-    lengths = [len(line) + len(_UNSPACED.findall(line)) for line in lines] if unspaced else map(len, lines)
-    prose = sum(chars > _PROSE_CHARS for chars in lengths) / len(lines) if lines else 0.0
     whole = 0.6 if source.extract_of_page else 1.0
     return length * (0.6 + 0.4 * prose) * whole
+
+
+@kept_by_length
+def _shape(content: str) -> tuple[int, float]:
+    """How many characters of scripts without spaces it begins with, and which share of its lines is prose, 0…1."""
+    seen = content[:_SEEN_CHARS]
+    unspaced = len(_UNSPACED.findall(seen))
+    lines = [line for line in seen.splitlines() if line.strip()]
+    lengths = [len(line) + len(_UNSPACED.findall(line)) for line in lines] if unspaced else map(len, lines)
+    return unspaced, sum(chars > _PROSE_CHARS for chars in lengths) / len(lines) if lines else 0.0
 
 
 def _diverse(

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
+from typing import TypeVar
 
 from core.llm.ask_model import kept_anew, recalled, similarities_to
 from core.model.errors import (
@@ -23,6 +24,7 @@ from core.model.errors import (
 )
 from core.model.ports import unread
 from core.model.source import SearchHit, SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection
+from core.pipeline.limits import Nearness
 from core.presentation.wording import no_provider_allowed
 from core.stages.gathering import Gathering, Stragglers, make_source, renumbered
 from core.stages.plan import stand_ins
@@ -33,6 +35,7 @@ from core.works.standing import AT_SEARCH_S, stand, with_full_texts
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Found = Callable[[Source], Awaitable[None]]
 
 CHOICE = "early"  # in the job's memo
@@ -76,7 +79,7 @@ async def collect_sources(
     started = perf_counter()
     candidates, pages_failed, pages_late = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
-    relevant = await gathering.deps.turns.take(_relevant, gathering, plan, candidates)
+    relevant = await _ranking(gathering, _relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
     kept = await _with_works(gathering, kept, full_text_s)
@@ -292,11 +295,9 @@ async def _read_all(
     return candidates, unread, len(late)
 
 
-async def _source_of(
-    gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str], *, is_first: bool = False
-) -> Source | None:
+async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str]) -> Source | None:
     """None for a page that cannot be read and of which there is no extract; `late` takes it when it is too slow."""
-    take = partial(gathering.deps.turns.take, is_first=is_first)
+    take = partial(gathering.deps.turns.take, nearness=Nearness.READING)
     if hit.is_complete:
         others.arrived()
         return await take(make_source, gathering, hit, hit.text)
@@ -346,12 +347,11 @@ async def _best(
         queries=[query.text for query in plan.queries],
     )
     brought = [Candidate(source) for source in first[:unranked]]
-    take = gathering.deps.turns.take
-    kept = await take(partial(rank, brought, max_sources=unranked, max_per_domain=unranked))
+    kept = await _ranking(gathering, partial(rank, brought, max_sources=unranked, max_per_domain=unranked))
     kept += first[unranked:]
     room = max(plan.max_sources - len(kept), 0)
     rank = partial(rank, max_per_domain=gathering.deps.settings.search.max_per_domain, beside=first[unranked:])
-    best = await take(partial(rank, relevant, max_sources=room)) if room else []
+    best = await _ranking(gathering, partial(rank, relevant, max_sources=room)) if room else []
     return [*kept, *best]
 
 
@@ -380,7 +380,7 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
     if chosen is None:
         candidates = await _read_early(gathering, _merge(hits)[: settings.search.max_sources])
         sources = [one.source for one in candidates.values() if not one.source.extract_of_page]
-        coverages = await gathering.deps.turns.take(coverage_of, sources, job.query, is_first=True)
+        coverages = await _ranking(gathering, coverage_of, sources, job.query)
         fitting = [
             one.url for one, share in zip(sources, coverages, strict=True) if share >= settings.search.min_relevance
         ]
@@ -400,7 +400,7 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
         max_sources=settings.synthesis.early_sources,
         max_per_domain=settings.search.max_per_domain,
     )
-    return await gathering.deps.turns.take(rank, is_first=True)
+    return await _ranking(gathering, rank)
 
 
 async def _first_hits(gathering: Gathering, plan: SearchPlan) -> list[SearchHit]:
@@ -419,9 +419,7 @@ async def _read_early(gathering: Gathering, documents: Sequence[_Document]) -> d
     settings = gathering.deps.settings.search
     ends_at = asyncio.get_running_loop().time() + settings.fetch_timeout_s
     others = Stragglers(len(documents), ends_at=ends_at, grace_s=EARLY_GRACE_S)
-    sources = await asyncio.gather(
-        *(_source_of(gathering, document.hit, others, [], is_first=True) for document in documents)
-    )
+    sources = await asyncio.gather(*(_source_of(gathering, document.hit, others, []) for document in documents))
     return {
         source.url: Candidate(source, document.best_rank, len(document.mentions))
         for source, document in zip(sources, documents, strict=True)
@@ -439,6 +437,10 @@ def _unlike(given: Sequence[Source], candidates: Sequence[Candidate]) -> list[Ca
             known.add(place)
             kept.append(candidate)
     return kept
+
+
+async def _ranking(gathering: Gathering, work: Callable[..., T], *args: object) -> T:
+    return await gathering.deps.turns.take(work, *args, nearness=Nearness.RANKING)
 
 
 def _relevant(gathering: Gathering, plan: SearchPlan, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 from core.evidence.answering import unanswered_by_rules
@@ -33,6 +34,7 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
+from core.pipeline.limits import Nearness
 from core.pipeline.work import Progress
 from core.presentation.follow_ups import advice_in, no_answer, worth_asking
 from core.stages.drafting import (
@@ -191,16 +193,17 @@ async def _written(
 ) -> Draft:
     """Written by two calls at once where the model serves that; by one where it does not, or nothing came of them."""
     spent: tuple[ModelUsage, ...] = ()
-    given = await deps.turns.take(script, is_first=True) if script else None
+    take = partial(deps.turns.take, nearness=Nearness.PROMPT)
+    given = await take(script) if script else None
     if begun is None and deps.writes_in_parallel:
-        shared = given if given else await deps.turns.take(early_script, job, sources, deps, is_first=True)
+        shared = given if given else await take(early_script, job, sources, deps)
         begun = begin_summary(job, sources, deps, progress, shared, ends_at=ends_at)
     if begun is not None:
         draft = await write_in_parts(job, sources, deps, begun, given, ends_at=ends_at)
         if draft.is_whole:
             return draft
         spent = draft.all_usage
-    whole = given if given else await deps.turns.take(answer_script, job, sources, deps, is_first=True)
+    whole = given if given else await take(answer_script, job, sources, deps)
     draft = await _write(job, sources, deps, progress, script=whole, ends_at=ends_at)
     draft.usage = (*spent, *draft.usage)
     return draft

@@ -40,7 +40,7 @@ from core.llm.ask_model import (
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
-from core.pipeline.limits import ComputingTurns
+from core.pipeline.limits import ComputingTurns, Nearness
 from core.pipeline.work import Progress
 from core.stages.rejudging import Rejudging
 from core.text.saying import say
@@ -384,7 +384,8 @@ class Writing:
         said, asserts = sentence.text, sentence.asserts
         propose = partial(self.grounder.propose, named, place, said, gap=gap, asserts=asserts, before=before)
         try:
-            judged = await self.turns.take(propose, is_first=not self.judged)
+            nearness = Nearness.LATER if self.judged else Nearness.SENTENCE
+            judged = await self.turns.take(propose, nearness=nearness)
         except Exception:  # a bug in a rule must not cost the answer: it goes out as not confirmed
             log.exception("checking a sentence broke")
             judged = self.grounder.pass_unchecked(named, place, sentence.text, gap=gap)

@@ -14,7 +14,7 @@ from adapters.records.cache import MemoryLimits
 from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
 from core.model.source import SearchQuery
-from core.pipeline.limits import CallRate, ComputingTurns, LimitedSearch
+from core.pipeline.limits import CallRate, ComputingTurns, LimitedSearch, Nearness
 from core.text.saying import say_again, speaking
 from tests.fakes import FakeSearch, Ledger, hit
 
@@ -113,7 +113,9 @@ def test_a_burst_and_what_follows_stay_within_the_published_calls(calls: int, pe
 
 
 async def test_what_a_first_sentence_waits_for_is_computed_first():
-    """One piece of work at a time; who gives up while it waits, or while its work goes on, holds nobody up."""
+    """One piece of work at a time, the nearest to somebody's first sentence before what came earlier; who gives up
+    while it waits, or while its work goes on, holds nobody up.
+    """
     turns, done, may_end = ComputingTurns(), [], threading.Event()
 
     def work(name: str) -> str:
@@ -123,17 +125,37 @@ async def test_what_a_first_sentence_waits_for_is_computed_first():
 
     given_up = asyncio.create_task(turns.take(work, "under way"))
     await asyncio.sleep(0)
-    late, left, first, later = (
-        asyncio.create_task(turns.take(work, name, is_first=name == "first"))
-        for name in ("late", "left", "first", "later")
-    )
+    asked = [Nearness.LATER, Nearness.PROMPT, Nearness.READING, Nearness.RANKING, Nearness.SENTENCE, Nearness.LATER]
+    waiting = [asyncio.create_task(turns.take(work, f"{n.name} {at}", nearness=n)) for at, n in enumerate(asked)]
+    left = asyncio.create_task(turns.take(work, "left", nearness=Nearness.SENTENCE))
     await asyncio.sleep(0)
     given_up.cancel()
     left.cancel()
     may_end.set()
 
-    assert await asyncio.gather(later, first, late) == ["later", "first", "late"]
-    assert done == ["under way", "first", "late", "later"]
+    assert await asyncio.gather(*waiting) == [f"{nearness.name} {at}" for at, nearness in enumerate(asked)]
+    assert done == ["under way", "SENTENCE 4", "PROMPT 1", "RANKING 3", "READING 2", "LATER 0", "LATER 5"]
+
+
+async def test_one_text_is_worked_through_once_for_all_who_ask_meanwhile():
+    """Who gives up takes it from nobody; whoever asks when it is done asks anew."""
+    turns, done, may_end = ComputingTurns(), [], threading.Event()
+
+    def work(text: str) -> None:
+        may_end.wait(10)
+        done.append(text)
+
+    given_up, *others = (
+        turns.share(work, text, Nearness.READING) for text in ("a page", "a page", "another", "a page")
+    )
+    await asyncio.sleep(0)
+    given_up.cancel()
+    may_end.set()
+    await asyncio.gather(*others)
+
+    assert done == ["a page", "another"]
+    await turns.share(work, "a page", Nearness.READING)
+    assert done == ["a page", "another", "a page"]
 
 
 async def test_work_that_fails_passes_its_turn_on():

@@ -13,7 +13,7 @@ from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ru
 from core.evidence.structure import Judged, before_of
 from core.model.answer import Verdict
 from core.model.source import Source
-from core.pipeline.limits import ComputingTurns
+from core.pipeline.limits import ComputingTurns, Nearness
 from core.pipeline.work import Progress
 from core.stages.rejudging import settle
 from core.stages.writing import Writing
@@ -43,7 +43,7 @@ TURNS_UNTIL_QUIET = 60  # of the loop; nothing here waits for a thread or a cloc
 class AtOnce(ComputingTurns):
     """Computes where it stands, so that a quiet loop is one that waits for the judge alone."""
 
-    async def take(self, work: Callable, *args: object, is_first: bool = False) -> object:  # type: ignore[type-arg]
+    async def take(self, work: Callable, *args: object, nearness: Nearness = Nearness.LATER) -> object:  # type: ignore[type-arg]
         return work(*args)
 
 
