@@ -15,12 +15,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def metric(house: SlackHouse, name: str) -> str:
-    """The line of `/metrics` that begins with this."""
+    """The line of `/metrics` that begins with this, once it is there: a vote is acknowledged before it is kept."""
     from aiohttp import ClientSession
 
-    async with ClientSession() as session, session.get(f"{house.process.address}/metrics") as response:
-        lines = (await response.text()).splitlines()
-    return next((line for line in lines if line.startswith(name)), "")
+    async with asyncio.timeout(40.0), ClientSession() as session:
+        while True:
+            async with session.get(f"{house.process.address}/metrics") as response:
+                found = [line for line in (await response.text()).splitlines() if line.startswith(name)]
+            if found:
+                return found[0]
+            await asyncio.sleep(0.05)
 
 
 async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
