@@ -325,7 +325,8 @@ def _blocks(element: _Element, depth: int) -> Iterator[str]:
         return
     tag = element.tag
     if tag == "head":
-        yield "#" * _level(element) + " " + _inline(element)
+        level = (element.get("rend") or "h2")[1:2]
+        yield "#" * (int(level) if level.isdigit() else 2) + " " + _inline(element)
     elif tag == "list":
         yield _list(element, depth)
     elif tag == "table":
@@ -342,7 +343,7 @@ def _mixed(element: _Element, depth: int) -> Iterator[str]:
     """The blocks of an element that also has text of its own between them."""
     run = [element.text or ""]
     for child in element:
-        if child.tag in _BLOCKS and not (child.tag == "code" and not _has_lines(child)):
+        if child.tag in _BLOCKS and (child.tag != "code" or any("\n" in str(piece) for piece in child.itertext())):
             yield _collapsed("".join(run))
             yield from _blocks(child, depth + 1)
             run = [child.tail or ""]
@@ -370,15 +371,6 @@ def _table(element: _Element) -> str:
         return "\n".join(" | ".join(cells) for cells in written if any(cells))
     lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |" for cells in written if any(cells)]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
-
-
-def _level(element: _Element) -> int:
-    rend = element.get("rend") or "h2"
-    return int(rend[1]) if rend[1:2].isdigit() else 2
-
-
-def _has_lines(element: _Element) -> bool:
-    return any("\n" in str(piece) for piece in element.itertext())
 
 
 def _inline(element: _Element) -> str:

@@ -196,7 +196,7 @@ class ComputingTurns:
         """When `work(text)` is done: once for all who ask meanwhile, whoever of them gives up."""
         if (work, text) not in self._shared:
             self._shared[work, text] = asyncio.create_task(self.take(work, text, nearness=nearness))
-            self._shared[work, text].add_done_callback(lambda _: _let_pass(self._shared.pop((work, text))))
+            self._shared[work, text].add_done_callback(lambda _: self._shared.pop((work, text)))
         return asyncio.shield(self._shared[work, text])
 
     async def take(self, work: Callable[..., T], *args: object, nearness: Nearness = Nearness.LATER) -> T:
@@ -216,7 +216,8 @@ class ComputingTurns:
         return await asyncio.shield(working)
 
     def _ended(self, working: asyncio.Task[Any]) -> None:
-        _let_pass(working)
+        if not working.cancelled():
+            working.exception()  # else one that nobody waits for any more would be told of as forgotten
         self._pass_on()
 
     def _pass_on(self) -> None:
@@ -227,9 +228,3 @@ class ComputingTurns:
                 self._is_busy = True
                 turn.set_result(None)
                 return
-
-
-def _let_pass(ended: asyncio.Task[Any]) -> None:
-    """An error that nobody waits for any more would be told of as forgotten."""
-    if not ended.cancelled():
-        ended.exception()

@@ -153,10 +153,9 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
 # The exact key of a question: two requests with one key are the same question, to the letter that matters (S003-04)
 
 
-_POLITE_END = regex.compile(
-    r"(?:[\s,]*\b(?:please|thanks|thank you|thx|cheers|bitte|danke|merci|s'il vous plaît|por favor|gracias)\b)+$"
-)
-_POLITE_START = regex.compile(r"^(?:(?:hi|hello|hey|please|bitte)\b[\s,]*)+")
+_THANKS = r"please|thanks|thank you|thx|cheers|bitte|danke|merci|s'il vous plaît|por favor|gracias"
+_POLITE_END = regex.compile(rf"(?:[\s\p{{P}}--[%#+*]]*\b(?:{_THANKS})\b)+$", regex.VERSION1)
+_POLITE_START = regex.compile(r"^(?:(?:hi|hello|hey|please|bitte)\b[\s\p{P}--[%#@+$&*/<>=-]]*)+", regex.VERSION1)
 # Punctuation that changes nothing when it stands between words; inside a token (3.11, C++, -5, 50%) it does.
 _LOOSE = regex.compile(r"(?<![\p{L}\p{N}])[\p{P}--[%#@+$&*/<>=-]]+|[\p{P}--[%#+*]]+(?![\p{L}\p{N}])", regex.VERSION1)
 

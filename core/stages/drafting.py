@@ -294,7 +294,8 @@ class _Detail:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary, has_opening=script.has_opening)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
-            detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
+            now = asyncio.get_running_loop().time
+            detail = self._start(retry_once(self.tries, remaining_s=lambda: self.ends_at - now()))
             await self._until_both(detail)
         else:
             await begun.task
@@ -335,9 +336,6 @@ class _Detail:
 
     async def _tell(self) -> ToldSummary:
         return ToldSummary(self.begun.writing.summary_so_far.strip())
-
-    def _left_s(self) -> float:
-        return self.ends_at - asyncio.get_running_loop().time()
 
     def _start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

@@ -249,15 +249,13 @@ class _Told:
 
         Kept is what is in another language, and other words for the same beside a query that shares some.
         """
-        shared = [text for text in queries if self._shares(text)]
+        language = self.intent.language
+        shared = [text for text in queries if any(forms_of(term, self.stems, language) for term in terms(text))]
         return [
             text
             for text in queries
-            if text in shared or (shared and len(terms(text)) > 1) or detect_language(text) != self.intent.language
+            if text in shared or (shared and len(terms(text)) > 1) or detect_language(text) != language
         ]
-
-    def _shares(self, text: str) -> bool:
-        return any(forms_of(term, self.stems, self.intent.language) for term in terms(text))
 
 
 def _read_plan(

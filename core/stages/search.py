@@ -83,6 +83,7 @@ async def collect_sources(
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
     kept = await _with_works(gathering, kept, full_text_s)
+    said = [unread(gathering.deps.providers.get(name), gathering.job.scope) for name in used]
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -92,15 +93,10 @@ async def collect_sources(
         pages_read=len(candidates) - pages_failed,
         pages_failed=pages_failed,
         pages_late=pages_late,
-        notes=(*notes, *_unread(gathering, used)),
-        left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
+        notes=(*notes, *filter(None, said)),
+        left_out=tuple(one.source.metadata.domain or one.source.title for one in candidates if one not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
-
-
-def _unread(gathering: Gathering, used: Sequence[str]) -> list[str]:
-    said = (unread(gathering.deps.providers.get(name), gathering.job.scope) for name in used)
-    return [sentence for sentence in said if sentence]
 
 
 async def _searched(gathering: Gathering, plan: SearchPlan, within_s: float) -> _Searching:
@@ -460,10 +456,6 @@ def _relevant(gathering: Gathering, plan: SearchPlan, candidates: Sequence[Candi
         or candidate.best_rank < trusted
         or detect_language(candidate.source.content[:600]) != language
     ]
-
-
-def _place(source: Source) -> str:
-    return source.metadata.domain or source.title
 
 
 async def _similarities(gathering: Gathering, candidates: Sequence[Candidate]) -> dict[str, float]:

@@ -48,8 +48,9 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 
             raise NoText(_why_silent(document, pages))
     paper = to_markdown(lay_out(pages))
     first_line = next((line.strip("# ") for line in "\n".join(paper.pages).splitlines() if line.strip()), "")[:200]
+    texts = [text.replace(PAGE_BREAK, "") for text in paper.pages]
     whole = PAGE_BREAK.join(
-        _marked(text.replace(PAGE_BREAK, ""), page) for text, page in zip(paper.pages, pages, strict=True)
+        f"{READ_BY_OCR}\n\n{text}" if page.by_ocr and text else text for text, page in zip(texts, pages, strict=True)
     )
     text = whole[:max_chars].rstrip()
     kept = len(pages) if len(whole) <= max_chars else text.count(PAGE_BREAK) + 1
@@ -85,10 +86,6 @@ def _read_scans(document: object, pages: Sequence[ReadPage], ocr_s: float) -> li
             with suppress(OSError, ValueError, subprocess.SubprocessError):  # told as not read
                 read[number] = ocr_page(document, number, page, until=until)
     return read
-
-
-def _marked(text: str, page: ReadPage) -> str:
-    return f"{READ_BY_OCR}\n\n{text}" if page.by_ocr and text else text
 
 
 def _gap(pages: Sequence[ReadPage], of_file: int, *, is_last_cut: bool) -> str:

@@ -366,7 +366,10 @@ def _with_tables(rows: Sequence[list[Line]]) -> list[Line]:
     laid: list[Line] = []
     at = 0
     while at < len(rows):
-        cells = [_cells(row) for row in rows[at : at + _MAX_ROWS]]
+        cells = [
+            [cell for line in row for cell in (line.cells or (Cell(line.text, line.left, line.right),))]
+            for row in rows[at : at + _MAX_ROWS]
+        ]
         length = next((n for n in range(1, len(cells)) if not _stand_below(cells[n - 1], cells[n])), len(cells))
         if length >= _MIN_ROWS and _are_figures(cells[:length]):
             widest = max(len(row) for row in cells[:length])
@@ -376,10 +379,6 @@ def _with_tables(rows: Sequence[list[Line]]) -> list[Line]:
             laid += rows[at]
             at += 1
     return laid
-
-
-def _cells(row: Sequence[Line]) -> list[Cell]:
-    return [cell for line in row for cell in (line.cells or (Cell(line.text, line.left, line.right),))]
 
 
 def _stand_below(upper: Sequence[Cell], lower: Sequence[Cell]) -> bool:
@@ -459,8 +458,5 @@ def _names_in(line: Line) -> list[str]:
     parts = [part.strip(" .,") for piece in pieces for part in _PARTS.split(_MARKS.sub(" ", piece))]
     names = [" ".join(part.split()) for part in parts if part and not _TITLES.fullmatch(part)]
     names = [name.title() if name.isupper() else name for name in names]
-    return names if names and all(map(_is_name, names)) else []
-
-
-def _is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None and _NO_PERSON.isdisjoint(text.casefold().split())
+    are_names = all(_NAME.fullmatch(one) and _NO_PERSON.isdisjoint(one.casefold().split()) for one in names)
+    return names if are_names else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.model.job import QueryIntent, ResearchRequest
@@ -74,6 +74,8 @@ def test_a_question_of_today_has_another_key_tomorrow() -> None:
 
 
 @given(st.text(min_size=1, max_size=200))
+@example("HI:0")
+@example("0:thanks")
 def test_normalising_twice_changes_nothing_more(text: str) -> None:
     """A normal form is its own normal form, and never empty for text that has a letter or a digit."""
     once = normalise_question(text)
