@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adapters.secrets import read_tokens
+from core.model.codec import read_settings
 from core.model.errors import GorkdError, SetupError
 from core.model.job import LOCAL
 from core.pipeline.researcher import Researcher
@@ -117,11 +118,7 @@ class McpSettings(BaseModel):
             raise SetupError(
                 "gorkd mcp --http needs GORKD_API_TOKENS: set at least one token for the programs that call."
             )
-        place = {name: env[name] for name in ("HOST", "PORT") if name in env}
-        try:
-            return cls.model_validate({**place, "tokens": tokens})
-        except ValueError as exc:
-            raise SetupError("PORT must be a number from 0 to 65535.") from exc
+        return read_settings(cls, env).model_copy(update={"tokens": tokens})
 
 
 async def serve_http(

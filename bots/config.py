@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from dotenv import dotenv_values, set_key
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core.model import codec
 from core.model.errors import SetupError
 
 ENV_FILE = Path(".env")
@@ -54,7 +55,7 @@ class BotSettings(BaseSettings):
     @field_validator("log_level", mode="before")
     @classmethod
     def _in_any_case(cls, level: object) -> object:
-        return level.strip().lower() if isinstance(level, str) else level
+        return level.lower() if isinstance(level, str) else level
 
 
 def tune_memory() -> None:
@@ -92,12 +93,7 @@ def variables() -> frozenset[str]:
 
 def read_settings(env: Mapping[str, str]) -> BotSettings:
     """Raises `SetupError` naming the variable that is wrong."""
-    aliases = {str(field.alias) for field in BotSettings.model_fields.values()}
-    try:
-        return BotSettings.model_validate({name: value for name, value in env.items() if name in aliases})
-    except ValidationError as exc:
-        first = exc.errors(include_url=False)[0]
-        raise SetupError.of(str(first["loc"][0]), first) from exc
+    return codec.read_settings(BotSettings, env)
 
 
 def surroundings(

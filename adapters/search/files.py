@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlite_utils
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from adapters.search.corpus import EVERYBODY, Corpus, read_file, read_listing
 from adapters.search.service import (
@@ -39,6 +39,7 @@ from adapters.search.service import (
     keywords,
 )
 from adapters.write_ahead import make_private
+from core.model.codec import read_settings
 from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
@@ -73,20 +74,10 @@ class FilesSettings(BaseModel):
     files: str = Field(default="", alias="GORKD_FILES")
     every_min: int = Field(default=60, alias="GORKD_FILES_MINUTES", ge=1, le=10_080)  # at most a week
 
-    @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> FilesSettings:
-        """Blank variables count as unset. Raises `SetupError`."""
-        names = [name for name in ("GORKD_FILES", "GORKD_FILES_MINUTES") if env.get(name, "").strip()]
-        try:
-            return cls.model_validate({name: env[name].strip() for name in names})
-        except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            raise SetupError.of(str(first["loc"][0]), first) from exc
-
 
 def build(env: Mapping[str, str], around: Surroundings) -> FileSearch | None:
     """None when there is no folder to read. Named in `GORKD_PROVIDERS`, it serves every tenant. Raises `SetupError`."""
-    own = FilesSettings.from_env(env)
+    own = read_settings(FilesSettings, env)
     named, places = parse_paths(own.files), parse_places(own.files)
     missing = [str(path) for path in named if not path.exists()]
     if missing:

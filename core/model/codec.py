@@ -1,17 +1,19 @@
-"""Our frozen types as versioned JSON and back: what stores and durable steps keep.
+"""Our frozen types as versioned JSON and back: what stores and durable steps keep; and settings out of variables.
 
 Never a pickle: a row written today must be readable, and refusable, by tomorrow's code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from core.model.errors import RowUnreadable
+from core.model.errors import RowUnreadable, SetupError
 
 T = TypeVar("T")
+Settings = TypeVar("Settings", bound=BaseModel)
 VERSION = 1
 
 
@@ -48,3 +50,13 @@ def _adapter(kind: type[object]) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
+
+
+def read_settings(kind: type[Settings], env: Mapping[str, str]) -> Settings:
+    """Its own variables out of `env`, by alias, blank ones counting as unset. Raises `SetupError`."""
+    names = {str(field.alias) for field in kind.model_fields.values()}
+    try:
+        return kind.model_validate({name: env[name].strip() for name in names if env.get(name, "").strip()})
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        raise SetupError.of(str(first["loc"][0]), first) from exc
