@@ -52,7 +52,8 @@ _WORDS: dict[Dialect, dict[str, str]] = {
         "<naive now>": "(now() AT TIME ZONE 'utc')",
     },
 }
-_COUNTED_APART = range(14, 19)  # versions of PostgreSQL that were counted by themselves, one behind
+# Versions 1 to 18 of PostgreSQL were counted by themselves, and are called so here.
+_COUNTED_OTHERWISE = (2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19)
 
 
 @dataclass(frozen=True)
@@ -87,151 +88,217 @@ _ANSWERS = (
 )
 _FTS5 = "USING fts5 (place, text, tokenize = 'porter unicode61 remove_diacritics 2')"
 
-# As version 0.1 of gorkd made them.
-_FIRST: tuple[str | Only, ...] = (
-    """CREATE TABLE jobs (
-        id TEXT PRIMARY KEY, <order><whose>, status TEXT NOT NULL, attempt INTEGER NOT NULL,
-        created_at <moment> NOT NULL, dedupe_key <raw>, job TEXT NOT NULL, result TEXT,
-        thread TEXT NOT NULL DEFAULT '', asker TEXT NOT NULL DEFAULT '',
-        seconds <number>, confidence TEXT, cost_usd <number>, is_cached INTEGER)""",
-    "CREATE UNIQUE INDEX jobs_by_dedupe_key ON jobs (tenant, visibility, dedupe_key) WHERE dedupe_key IS NOT NULL",
-    "CREATE INDEX jobs_by_age ON jobs (tenant, visibility, created_at)",
-    "CREATE INDEX jobs_by_thread ON jobs (tenant, visibility, thread, created_at) WHERE thread != ''",
-    "CREATE INDEX jobs_by_asker ON jobs (tenant, asker, created_at) WHERE asker != ''",
-    # The figures of a result, which usage is counted from: the index holds them, so that counting reads no answer.
-    "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
-    _sqlite("CREATE INDEX jobs_by_status ON jobs (status, created_at)", _EVENTS, _EVENTS_BY_AGE),
-    _postgres(
-        """CREATE INDEX jobs_unfinished ON jobs (created_at, number)
-            WHERE status NOT IN ('completed', 'failed', 'cancelled')"""
-    ),
-    """CREATE TABLE sources (
-        <job>, number INTEGER NOT NULL, <whose>, attempt INTEGER NOT NULL, source TEXT NOT NULL,
-        PRIMARY KEY (job_id, number))""",
-    """CREATE TABLE memos (
-        <job>, key <raw> NOT NULL, <whose>, text <raw> NOT NULL, PRIMARY KEY (job_id, key))<keyed>""",
-    # The columns, types and indexes of S002-16, and whose row it is.
-    """CREATE TABLE tool_traces (
-        id VARCHAR(36) PRIMARY KEY, user_id TEXT NOT NULL, org_id TEXT, tool_name VARCHAR(100) NOT NULL,
-        input_params JSON, status VARCHAR(50) DEFAULT 'pending', progress FLOAT DEFAULT 0.0,
-        current_stage VARCHAR(100), state JSON DEFAULT '{}', result JSON, error_message TEXT,
-        created_at <naive> DEFAULT <naive now>, started_at <naive>, completed_at <naive>,
-        metrics JSON DEFAULT '{}', <whose>)""",
-    "CREATE INDEX ix_tool_traces_tool_name ON tool_traces (tool_name)",
-    "CREATE INDEX idx_tool_traces_user_tool ON tool_traces (user_id, tool_name)",
-    "CREATE INDEX idx_tool_traces_status ON tool_traces (status)",
-    "CREATE TABLE heartbeats (worker_id TEXT PRIMARY KEY, beat_at <moment> NOT NULL)<keyed>",
-    _sqlite(  # elsewhere they lie in Redis
-        "CREATE TABLE buckets (key TEXT PRIMARY KEY, full_at <moment> NOT NULL)<keyed>",
-        "CREATE INDEX buckets_by_age ON buckets (full_at)",
-        """CREATE TABLE flights (
-            <whose>, key <bytes> NOT NULL, job_id TEXT NOT NULL, expires_at <moment> NOT NULL,
-            PRIMARY KEY (tenant, visibility, key))<keyed>""",
-        "CREATE INDEX flights_by_expiry ON flights (expires_at)",
-        "CREATE INDEX flights_by_job ON flights (job_id)",
-    ),
-    """CREATE TABLE trace_entries (
-        <job>, number INTEGER NOT NULL, <whose>, at <moment> NOT NULL, entry TEXT NOT NULL,
-        PRIMARY KEY (job_id, number))<keyed>""",
-    "CREATE INDEX trace_entries_by_age ON trace_entries (at)",
-    """CREATE TABLE spending (
-        tenant TEXT NOT NULL, asker TEXT NOT NULL, month TEXT NOT NULL, model TEXT NOT NULL,
-        prompt_tokens <count> NOT NULL, completion_tokens <count> NOT NULL, cost_usd <number> NOT NULL,
-        PRIMARY KEY (tenant, month, asker, model))<keyed>""",
-    # A worker that still runs a forgotten job must not store it again.
-    "CREATE TABLE forgotten (job_id TEXT PRIMARY KEY, at <moment> NOT NULL)<keyed>",
-    _sqlite(
-        """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
-            WHEN EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id)
-            BEGIN SELECT RAISE(ABORT, 'the job was forgotten'); END"""
-    ),
-    _postgres(
-        """CREATE FUNCTION refuse_forgotten_job() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id) THEN
-                    RAISE EXCEPTION 'the job was forgotten';
-                END IF;
-                RETURN NEW;
-            END $$""",
-        """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
-            FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_job()""",
-    ),
-    # What people say to a running job, in the order they said it.
-    """CREATE TABLE steering (
-        <job>, number INTEGER NOT NULL, <whose>, steering TEXT NOT NULL, PRIMARY KEY (job_id, number))<keyed>""",
-    "CREATE TABLE link_revocations (<only job>, <whose>, revoked_at <moment> NOT NULL)<keyed>",
-    """CREATE TABLE addresses (
-        <only job>, <whose>, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at <moment> NOT NULL,
-        expires_at <moment>)""",
-    "CREATE INDEX addresses_by_platform ON addresses (platform, put_at)",
-    """CREATE TABLE attachments (
-        <job>, number INTEGER NOT NULL, <whose>, attachment TEXT NOT NULL, PRIMARY KEY (job_id, number))<keyed>""",
-    """CREATE TABLE ratings (
-        <job>, asker TEXT NOT NULL, <whose>, at <moment> NOT NULL, rating TEXT NOT NULL,
-        PRIMARY KEY (job_id, asker))<keyed>""",
-    _sqlite(
-        *_ANSWERS,
-        "CREATE INDEX answers_by_age ON answers (created_at)",
-        # Public pages and search results, for whoever needs them next; what was asked is in no column.
-        "CREATE TABLE reused (key <bytes> PRIMARY KEY, text TEXT NOT NULL, expires_at <moment> NOT NULL)<keyed>",
-        "CREATE INDEX reused_by_expiry ON reused (expires_at)",
-    ),
-    # Papers on shelves: a shelf is a tenant and a visibility, and nobody else looks into it.
-    """CREATE TABLE papers (
-        <whose>, id TEXT NOT NULL, content_hash TEXT NOT NULL, paper TEXT NOT NULL, text TEXT NOT NULL,
-        file <bytes> NOT NULL, PRIMARY KEY (tenant, visibility, id))<keyed>""",
-    # Rows are added and removed, never changed: mirrors rely on it, and count vectors alone.
-    """CREATE TABLE paper_chunks (
-        number <numbered>, <whose>, paper_id TEXT NOT NULL, kind TEXT NOT NULL, chunk TEXT NOT NULL,
-        vector <bytes><words>,
-        FOREIGN KEY (tenant, visibility, paper_id) REFERENCES papers (tenant, visibility, id) ON DELETE CASCADE)""",
-    "CREATE INDEX paper_chunks_by_paper ON paper_chunks (tenant, visibility, kind, paper_id)",
-    """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
-        WHERE vector IS NOT NULL""",
-    # Words know their shelf, so that a search reads no row of another. An index each: to search a few summaries, either
-    # database would go through each word in all full texts too.
-    _sqlite(
-        *(f"CREATE VIRTUAL TABLE {kind}_words {_FTS5}" for kind in ("summary", "content")),
-        *(
-            f"""CREATE TRIGGER {kind}_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = '{kind}'
-                BEGIN DELETE FROM {kind}_words WHERE rowid = old.number; END"""  # noqa: S608 -- our words
-            for kind in ("summary", "content")
-        ),
-    ),
-    _postgres(
-        *(
-            f"CREATE INDEX {kind}_words ON paper_chunks USING gin (words) WHERE kind = '{kind}'"
-            for kind in ("summary", "content")
-        )
-    ),
-    # Where a conversation with a library stands; `job_id` is the answer it shows, "" for none.
-    """CREATE TABLE conversations (
-        <whose>, thread TEXT NOT NULL, asker TEXT NOT NULL, job_id TEXT NOT NULL, put_at <moment> NOT NULL,
-        conversation TEXT NOT NULL, PRIMARY KEY (tenant, visibility, thread))<keyed>""",
-    "CREATE INDEX conversations_by_age ON conversations (put_at)",
-    # What a workspace gave when it installed the app; a departure outlives what it removes, so it has no `tenant`.
-    "CREATE TABLE installations (tenant TEXT PRIMARY KEY, sealed TEXT NOT NULL, put_at <moment> NOT NULL)<keyed>",
-    "CREATE TABLE one_time_states (key <bytes> PRIMARY KEY, expires_at <moment> NOT NULL)<keyed>",
-    """CREATE TABLE departures (
-        account TEXT PRIMARY KEY, left_at <moment> NOT NULL, is_erased <flag> NOT NULL)<keyed>""",
-    "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at <moment> NOT NULL)<keyed>",
-    # What a tenant has set for itself, and every change of it.
-    """CREATE TABLE tenant_settings (
-        tenant TEXT PRIMARY KEY, version INTEGER NOT NULL, settings TEXT NOT NULL)<keyed>""",
-    """CREATE TABLE setting_changes (
-        number <numbered>, tenant TEXT NOT NULL, key TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
-        who TEXT NOT NULL, at <moment> NOT NULL)""",
-    "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
-    # Messages that somebody waits for although no job stands behind them.
-    """CREATE TABLE open_messages (
-        key TEXT PRIMARY KEY, <whose>, asker TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL,
-        put_at <moment> NOT NULL, expires_at <moment>)""",
-)
-FIRST = 15  # the version of these tables; earlier ones were never released
 # One tuple of statements a version; an applied one is never edited.
 _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
-    *[()] * (FIRST - 1),
-    _FIRST,
+    (
+        """CREATE TABLE jobs (
+            id TEXT PRIMARY KEY, <order><whose>, status TEXT NOT NULL, attempt INTEGER NOT NULL,
+            created_at <moment> NOT NULL, dedupe_key <raw>, job TEXT NOT NULL, result TEXT)""",
+        "CREATE UNIQUE INDEX jobs_by_dedupe_key ON jobs (tenant, visibility, dedupe_key) WHERE dedupe_key IS NOT NULL",
+        "CREATE INDEX jobs_by_age ON jobs (tenant, visibility, created_at)",
+        _sqlite("CREATE INDEX jobs_by_status ON jobs (status, created_at)", _EVENTS),
+        _postgres(
+            """CREATE INDEX jobs_unfinished ON jobs (created_at, number)
+                WHERE status NOT IN ('completed', 'failed', 'cancelled')"""
+        ),
+        """CREATE TABLE sources (
+            <job>, number INTEGER NOT NULL, <whose>, attempt INTEGER NOT NULL, source TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))""",
+        """CREATE TABLE memos (
+            <job>, key <raw> NOT NULL, <whose>, text <raw> NOT NULL, PRIMARY KEY (job_id, key))<keyed>""",
+    ),
+    (
+        # The columns, types and indexes of S002-16, and whose row it is.
+        """CREATE TABLE tool_traces (
+            id VARCHAR(36) PRIMARY KEY, user_id TEXT NOT NULL, org_id TEXT, tool_name VARCHAR(100) NOT NULL,
+            input_params JSON, status VARCHAR(50) DEFAULT 'pending', progress FLOAT DEFAULT 0.0,
+            current_stage VARCHAR(100), state JSON DEFAULT '{}', result JSON, error_message TEXT,
+            created_at <naive> DEFAULT <naive now>, started_at <naive>, completed_at <naive>,
+            metrics JSON DEFAULT '{}', <whose>)""",
+        "CREATE INDEX ix_tool_traces_tool_name ON tool_traces (tool_name)",
+        "CREATE INDEX idx_tool_traces_user_tool ON tool_traces (user_id, tool_name)",
+        "CREATE INDEX idx_tool_traces_status ON tool_traces (status)",
+        "CREATE TABLE heartbeats (worker_id TEXT PRIMARY KEY, beat_at <moment> NOT NULL)<keyed>",
+        _sqlite(  # elsewhere they lie in Redis
+            "CREATE TABLE buckets (key TEXT PRIMARY KEY, full_at <moment> NOT NULL)<keyed>",
+            "CREATE INDEX buckets_by_age ON buckets (full_at)",
+            """CREATE TABLE flights (
+                <whose>, key <bytes> NOT NULL, job_id TEXT NOT NULL, expires_at <moment> NOT NULL,
+                PRIMARY KEY (tenant, visibility, key))<keyed>""",
+            "CREATE INDEX flights_by_expiry ON flights (expires_at)",
+            "CREATE INDEX flights_by_job ON flights (job_id)",
+        ),
+    ),
+    (
+        """CREATE TABLE trace_entries (
+            <job>, number INTEGER NOT NULL, <whose>, at <moment> NOT NULL, entry TEXT NOT NULL,
+            PRIMARY KEY (job_id, number))<keyed>""",
+        "CREATE INDEX trace_entries_by_age ON trace_entries (at)",
+        _sqlite(_EVENTS_BY_AGE),
+        """CREATE TABLE spending (
+            tenant TEXT NOT NULL, asker TEXT NOT NULL, month TEXT NOT NULL, model TEXT NOT NULL,
+            prompt_tokens <count> NOT NULL, completion_tokens <count> NOT NULL, cost_usd <number> NOT NULL,
+            PRIMARY KEY (tenant, month, asker, model))<keyed>""",
+        # A worker that still runs a forgotten job must not store it again.
+        "CREATE TABLE forgotten (job_id TEXT PRIMARY KEY, at <moment> NOT NULL)<keyed>",
+        _sqlite(
+            """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
+                WHEN EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id)
+                BEGIN SELECT RAISE(ABORT, 'the job was forgotten'); END"""
+        ),
+        _postgres(
+            """CREATE FUNCTION refuse_forgotten_job() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF EXISTS (SELECT 1 FROM forgotten WHERE job_id = NEW.id) THEN
+                        RAISE EXCEPTION 'the job was forgotten';
+                    END IF;
+                    RETURN NEW;
+                END $$""",
+            """CREATE TRIGGER jobs_stay_forgotten BEFORE INSERT ON jobs
+                FOR EACH ROW EXECUTE FUNCTION refuse_forgotten_job()""",
+        ),
+    ),
+    (
+        # What people say to a running job, in the order they said it.
+        """CREATE TABLE steering (
+            <job>, number INTEGER NOT NULL, <whose>, steering TEXT NOT NULL, PRIMARY KEY (job_id, number))<keyed>""",
+    ),
+    ("CREATE TABLE link_revocations (<only job>, <whose>, revoked_at <moment> NOT NULL)<keyed>",),
+    (
+        "ALTER TABLE jobs ADD COLUMN thread TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE jobs ADD COLUMN asker TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX jobs_by_thread ON jobs (tenant, visibility, thread, created_at) WHERE thread != ''",
+        "CREATE INDEX jobs_by_asker ON jobs (tenant, asker, created_at) WHERE asker != ''",
+        """CREATE TABLE addresses (
+            <only job>, <whose>, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at <moment> NOT NULL,
+            expires_at <moment>)""",
+        "CREATE INDEX addresses_by_platform ON addresses (platform, put_at)",
+        """CREATE TABLE attachments (
+            <job>, number INTEGER NOT NULL, <whose>, attachment TEXT NOT NULL, PRIMARY KEY (job_id, number))<keyed>""",
+        """CREATE TABLE ratings (
+            <job>, asker TEXT NOT NULL, <whose>, at <moment> NOT NULL, rating TEXT NOT NULL,
+            PRIMARY KEY (job_id, asker))<keyed>""",
+    ),
+    (
+        _sqlite(
+            "DROP TABLE IF EXISTS answers",  # of an earlier kind
+            *_ANSWERS,
+            "CREATE INDEX answers_by_age ON answers (created_at)",
+            # Public pages and search results, for whoever needs them next; what was asked is in no column.
+            "CREATE TABLE reused (key <bytes> PRIMARY KEY, text TEXT NOT NULL, expires_at <moment> NOT NULL)<keyed>",
+            "CREATE INDEX reused_by_expiry ON reused (expires_at)",
+        ),
+    ),
+    (
+        # Papers on shelves: a shelf is a tenant and a visibility, and nobody else looks into it.
+        """CREATE TABLE papers (
+            <whose>, id TEXT NOT NULL, content_hash TEXT NOT NULL, paper TEXT NOT NULL, text TEXT NOT NULL,
+            file <bytes> NOT NULL, PRIMARY KEY (tenant, visibility, id))<keyed>""",
+        # Rows are added and removed, never changed: mirrors rely on it.
+        """CREATE TABLE paper_chunks (
+            number <numbered>, <whose>, paper_id TEXT NOT NULL, kind TEXT NOT NULL, chunk TEXT NOT NULL,
+            vector <bytes><words>,
+            FOREIGN KEY (tenant, visibility, paper_id) REFERENCES papers (tenant, visibility, id) ON DELETE CASCADE)""",
+        "CREATE INDEX paper_chunks_by_paper ON paper_chunks (tenant, visibility, kind, paper_id)",
+        "CREATE INDEX paper_chunks_by_shelf ON paper_chunks (tenant, visibility, kind, number)",
+        _sqlite(
+            "CREATE VIRTUAL TABLE paper_words USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')",
+            """CREATE TRIGGER paper_words_forget AFTER DELETE ON paper_chunks
+                BEGIN DELETE FROM paper_words WHERE rowid = old.number; END""",
+        ),
+        _postgres("CREATE INDEX paper_chunks_by_words ON paper_chunks USING gin (words)"),
+    ),
+    (
+        # Words know their shelf and their paper, so that a search reads no row of another; mirrors count vectors alone.
+        _sqlite(
+            "DROP TABLE paper_words",
+            f"CREATE VIRTUAL TABLE paper_words {_FTS5}",
+            """INSERT INTO paper_words (rowid, place, text)
+                SELECT c.number,
+                    place_token(c.tenant, c.visibility, c.kind) || ' '
+                        || place_token(c.tenant, c.visibility, c.kind, c.paper_id),
+                    json_extract(p.paper, '$.value.title') || char(10) || json_extract(c.chunk, '$.value.heading')
+                        || char(10) || json_extract(c.chunk, '$.value.chunk_text')
+                FROM paper_chunks c JOIN papers p
+                    ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id)""",
+        ),
+        "DROP INDEX paper_chunks_by_shelf",
+        """CREATE INDEX paper_vectors_by_shelf ON paper_chunks (tenant, visibility, kind, number)
+            WHERE vector IS NOT NULL""",
+    ),
+    (
+        # Where a conversation with a library stands; `job_id` is the answer it shows, "" for none.
+        """CREATE TABLE conversations (
+            <whose>, thread TEXT NOT NULL, asker TEXT NOT NULL, job_id TEXT NOT NULL, put_at <moment> NOT NULL,
+            conversation TEXT NOT NULL, PRIMARY KEY (tenant, visibility, thread))<keyed>""",
+        "CREATE INDEX conversations_by_age ON conversations (put_at)",
+    ),
+    (
+        # What a workspace gave when it installed the app; a departure outlives what it removes, so it has no `tenant`.
+        "CREATE TABLE installations (tenant TEXT PRIMARY KEY, sealed TEXT NOT NULL, put_at <moment> NOT NULL)<keyed>",
+        "CREATE TABLE one_time_states (key <bytes> PRIMARY KEY, expires_at <moment> NOT NULL)<keyed>",
+        """CREATE TABLE departures (
+            account TEXT PRIMARY KEY, left_at <moment> NOT NULL, is_erased <flag> NOT NULL)<keyed>""",
+        "CREATE TABLE turns (name TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at <moment> NOT NULL)<keyed>",
+    ),
+    (
+        # An index each: to search a few summaries, either database would go through each word in all full texts too.
+        _sqlite(
+            f"CREATE VIRTUAL TABLE summary_words {_FTS5}",
+            """INSERT INTO summary_words (rowid, place, text)
+                SELECT w.rowid, place_token(c.tenant, c.visibility, c.kind), w.text
+                FROM paper_chunks c JOIN paper_words w ON w.rowid = c.number WHERE c.kind = 'summary'""",
+            "DELETE FROM paper_words WHERE rowid IN (SELECT number FROM paper_chunks WHERE kind = 'summary')",
+            "DROP TRIGGER paper_words_forget",
+            "ALTER TABLE paper_words RENAME TO content_words",
+            """CREATE TRIGGER summary_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = 'summary'
+                BEGIN DELETE FROM summary_words WHERE rowid = old.number; END""",
+            """CREATE TRIGGER content_words_forget AFTER DELETE ON paper_chunks WHEN old.kind = 'content'
+                BEGIN DELETE FROM content_words WHERE rowid = old.number; END""",
+        ),
+        _postgres(
+            "DROP INDEX paper_chunks_by_words",
+            "CREATE INDEX summary_words ON paper_chunks USING gin (words) WHERE kind = 'summary'",
+            "CREATE INDEX content_words ON paper_chunks USING gin (words) WHERE kind = 'content'",
+        ),
+    ),
+    (
+        # What a tenant has set for itself, and every change of it.
+        """CREATE TABLE tenant_settings (
+            tenant TEXT PRIMARY KEY, version INTEGER NOT NULL, settings TEXT NOT NULL)<keyed>""",
+        """CREATE TABLE setting_changes (
+            number <numbered>, tenant TEXT NOT NULL, key TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+            who TEXT NOT NULL, at <moment> NOT NULL)""",
+        "CREATE INDEX setting_changes_by_tenant ON setting_changes (tenant, number)",
+    ),
+    (
+        # The figures of a result, which usage is counted from; the index holds them, so that counting reads no answer.
+        "ALTER TABLE jobs ADD COLUMN seconds <number>",
+        "ALTER TABLE jobs ADD COLUMN confidence TEXT",
+        "ALTER TABLE jobs ADD COLUMN cost_usd <number>",
+        "ALTER TABLE jobs ADD COLUMN is_cached INTEGER",
+        _sqlite(
+            """UPDATE jobs SET seconds = json_extract(result, '$.value.duration_s'),
+                confidence = json_extract(result, '$.value.answer.confidence'),
+                cost_usd = json_extract(result, '$.value.answer.metadata.cost_usd'),
+                is_cached = json_extract(result, '$.value.cached_at') IS NOT NULL
+                WHERE result IS NOT NULL"""
+        ),
+        _postgres(  # JSON with an escaped NUL cannot be looked into; such an old answer counts as a question only
+            r"""UPDATE jobs SET seconds = (result::json #>> '{value,duration_s}')::double precision,
+                confidence = result::json #>> '{value,answer,confidence}',
+                cost_usd = (result::json #>> '{value,answer,metadata,cost_usd}')::double precision,
+                is_cached = ((result::json #>> '{value,cached_at}') IS NOT NULL)::integer
+                WHERE result IS NOT NULL AND position('\u0000' IN result) = 0"""
+        ),
+        "CREATE INDEX jobs_by_day ON jobs (tenant, created_at, status, seconds, confidence, cost_usd, is_cached)",
+    ),
+    (
+        # Messages that somebody waits for although no job stands behind them.
+        """CREATE TABLE open_messages (
+            key TEXT PRIMARY KEY, <whose>, asker TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL,
+            put_at <moment> NOT NULL, expires_at <moment>)""",
+    ),
     (
         # Whose departure would be missed while nobody listens, by the platform's own id of the app.
         "CREATE TABLE memberships (app TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (app, tenant))<keyed>",
@@ -379,7 +446,7 @@ def outlook(sql: Sql) -> Outlook:
 def migrate(sql: Sql, *, named: str, setting: str) -> None:
     """Bring the tables to the newest version, in a transaction that keeps out whoever would do the same.
 
-    On SQLite the connection must know the function `digest`. `named` is the database as its
+    On SQLite the connection must know the functions `digest` and `place_token`. `named` is the database as its
     operator knows it, `setting` says where. Raises `SetupError` when a newer gorkd has written it.
     """
     sql.execute(_worded(_KNOWN, sql.dialect))
@@ -399,7 +466,8 @@ def migrate(sql: Sql, *, named: str, setting: str) -> None:
 
 
 def _counted(dialect: Dialect, written: int) -> int:
-    return written + 1 if dialect == "postgres" and written in _COUNTED_APART else written
+    was_apart = dialect == "postgres" and 0 < written <= len(_COUNTED_OTHERWISE)
+    return _COUNTED_OTHERWISE[written - 1] if was_apart else written
 
 
 def _statements(part: str | Only, dialect: Dialect) -> tuple[str, ...]:

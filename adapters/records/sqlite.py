@@ -19,7 +19,7 @@ from typing import TypeVar
 from sqlite_utils import Database as Connection
 
 from adapters.records.schema import Outlook, migrate, outlook
-from adapters.records.sql import Dialect, Sql, Tables, Values, digest
+from adapters.records.sql import Dialect, Sql, Tables, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, make_private, switch_to_write_ahead
 from core.model.errors import SetupError, StoreError, Unstorable
 
@@ -180,6 +180,7 @@ def look_at(folder: Path) -> Outlook:
 def _migrate(connection: Connection, folder: Path) -> None:
     """The write lock comes before the version is read: whoever opens it too waits, and then finds nothing to do."""
     connection.conn.create_function("digest", 1, digest, deterministic=True)
+    connection.conn.create_function("place_token", -1, place_token, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     with connection.conn:
         migrate(sql_on(connection), named=f"The data folder {folder}", setting="GORKD_DATA")

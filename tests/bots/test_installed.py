@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.records.schema import FIRST, NEWEST
+from adapters.records.schema import NEWEST
 from tests.adapters.records.samples import older_file
 from tests.commands import gorkd
 from tests.servers import free_port
@@ -83,8 +83,8 @@ async def test_an_upgrade_is_foretold_and_nothing_is_changed(tmp_path: Path):
     ended = await gorkd("upgrade-check", env={"GORKD_DATA": str(tmp_path)})
 
     assert ended.code == 0, ended.err
-    assert f"of version {FIRST}, this gorkd's of {NEWEST}" in ended.out
+    assert f"of version 1, this gorkd's of {NEWEST}" in ended.out
     assert "papers" in ended.out
     assert "backup" in ended.out
     with closing(sqlite3.connect(tmp_path / "gorkd.db")) as connection:
-        assert connection.execute("SELECT MAX(version) FROM schema_version").fetchone() == (FIRST,)
+        assert connection.execute("SELECT MAX(version) FROM schema_version").fetchone() == (1,)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from adapters.records.schema import FIRST, steps
-from adapters.records.sql import digest
+from adapters.records.schema import steps
+from adapters.records.sql import digest, place_token
 from adapters.records.sqlite import FILE_NAME
 from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
@@ -98,9 +98,10 @@ def version_before(words: str) -> int:
 
 
 @contextmanager
-def older_file(folder: Path, version: int = FIRST) -> Iterator[sqlite3.Connection]:
+def older_file(folder: Path, version: int = 1) -> Iterator[sqlite3.Connection]:
     """A file as the gorkd made it whose tables were of this version."""
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.create_function("place_token", -1, place_token, deterministic=True)
         connection.create_function("digest", 1, digest, deterministic=True)
         connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
         connection.execute("INSERT INTO schema_version VALUES (?, 0)", (version,))

@@ -11,8 +11,9 @@ import pytest
 
 from adapters.records.archive import SqlArchive
 from adapters.records.library import SqlConversations, SqlLibrary
+from adapters.records.sql import place_token
 from adapters.records.sqlite import Database
-from core.library.paper import Index, LibraryStore, Paper, PaperChunk, SearchResult
+from core.library.paper import Index, LibraryStore, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation, Conversations, State
 from core.model.codec import encode
 from core.model.job import Scope
@@ -231,6 +232,34 @@ async def test_papers_of_an_earlier_gorkd_know_their_works(tmp_path):
 
     assert kept == works == {one.id: one.work_key for one in papers}
     assert found == ["2401.00001v1", "2401.00001v12"]
+
+
+async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):
+    """Words that stood in one index are found in the index of their kind, and leave with their paper."""
+    entry, place = paper(1), (OURS.tenant, OURS.visibility, paper(1).id)
+    with older_file(tmp_path, version_before("summary_words")) as connection:
+        connection.execute(
+            "INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, "hash", encode(entry), TIDES, b"")
+        )
+        for number, (kind, text) in enumerate((("summary", YEAST), ("content", TIDES)), start=1):
+            chunk = encode(StoredChunk(0, text, 0, len(text), SectionType.RESULTS, 1, ""))
+            connection.execute(
+                "INSERT INTO paper_chunks VALUES (?, ?, ?, ?, ?, ?, NULL)", (number, *place, kind, chunk)
+            )
+            tokens = f"{place_token(*place[:2], kind)} {place_token(*place[:2], kind, place[2])}"
+            connection.execute("INSERT INTO paper_words (rowid, place, text) VALUES (?, ?, ?)", (number, tokens, text))
+
+    database = await Database.open(tmp_path)
+    library = SqlLibrary(database, tmp_path)
+    found = {index: texts_of(await library.matching([OURS], index, "tides or yeast", limit=9)) for index in Index}
+    among = await library.matching([OURS], Index.CONTENT, "tides", limit=9, papers=[entry.id])
+    await library.remove(OURS, entry.id)
+    left = [await library.matching([OURS], index, "tides or yeast", limit=9) for index in Index]
+    await database.aclose()
+
+    assert found == {Index.SUMMARY: [YEAST], Index.CONTENT: [TIDES]}
+    assert texts_of(among) == [TIDES]
+    assert left == [[], []]
 
 
 SHELVES = [OURS, OUR_CHANNEL, THEIRS, Scope("slack:T2", "channel:C1"), Scope("discord:T1", "workspace")]

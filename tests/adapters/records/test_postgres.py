@@ -99,7 +99,7 @@ async def test_database_of_a_newer_gorkd_is_left_alone(postgres, postgres_url):
         await PostgresDatabase.open(postgres_url)
 
 
-@pytest.mark.parametrize(("written", "called"), [(14, 15), (17, 18), (18, 19)])
+@pytest.mark.parametrize(("written", "called"), [(1, 2), (5, 6), (6, 8), (13, 15), (14, 15), (17, 18), (18, 19)])
 async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, written: int, called: int):
     """Its versions were counted apart from those of SQLite; one of them had its events in Redis."""
     job = make_job()
@@ -109,6 +109,8 @@ async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, writt
         connection.execute("INSERT INTO schema_version VALUES (%s, now())", (written,))
         for statement in [statement for version in steps("postgres")[:called] for statement in version]:
             connection.execute(statement.encode())
+        if written < 14:
+            connection.execute(EVENTS_OF_VERSION_1)
         connection.execute(
             "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job)"
             " VALUES (%s, %s, %s, 'pending', 1, now(), %s, %s)",
@@ -126,6 +128,14 @@ async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, writt
     assert await database.rows("SELECT MAX(version), COUNT(*) FROM schema_version") == [(NEWEST, NEWEST)]
     assert (found.version, "papers" in found.tables) == (called, True)
     assert look_at(postgres_url) == Outlook(NEWEST, ())
+
+
+EVENTS_OF_VERSION_1 = """
+    CREATE TABLE events (
+        job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, seq INTEGER NOT NULL,
+        tenant TEXT NOT NULL, visibility TEXT NOT NULL, attempt INTEGER NOT NULL, type TEXT NOT NULL,
+        at TIMESTAMPTZ NOT NULL, data TEXT NOT NULL, PRIMARY KEY (job_id, seq))
+"""
 
 
 async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres_server, another):

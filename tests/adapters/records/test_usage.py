@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore
+from adapters.records.schema import steps
 from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
 from adapters.records.traces import SqlSpending, counting_queries
@@ -112,6 +113,25 @@ async def test_all_tenants_are_counted_together_by_day_and_apart_by_tenant(
     assert [(one.tenant, one.day) for one in by_both] == [
         ("discord:5", "2026-11-01"), ("slack:T1", "2026-11-01"), ("slack:T1", "2026-11-02"),
     ]  # fmt: skip
+
+
+async def test_answers_of_an_older_gorkd_are_counted_too(
+    counting: tuple[JobStore, EvaluationStore, SqlSpending],
+    tables: Tables,
+) -> None:
+    """The migration reads the figures out of what is stored."""
+    store, _, usage = counting
+    job, result = ended(1, FIRST, "local", JobStatus.COMPLETED, seconds=4.5, confidence=Confidence.LOW, cost=0.02)
+    assert result.answer is not None
+    await store.finish(job, replace(result, answer=replace(result.answer, summary="So.")))
+    counted = await usage.usage(NOVEMBER)
+
+    await tables.execute("UPDATE jobs SET seconds = NULL, confidence = NULL, cost_usd = NULL, is_cached = NULL")
+    step = next(one for version in steps(tables.dialect) for one in version if "UPDATE jobs SET seconds" in one)
+    await tables.execute(step)
+
+    assert await usage.usage(NOVEMBER) == counted
+    assert (counted[0].p50_s, counted[0].low, counted[0].cost_usd) == (4.5, 1, 0.02)
 
 
 async def test_answer_of_a_model_without_a_price_is_counted_and_not_taken_for_free(
