@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from adapters.records.sql import LISTED_NUMBERS, Dialect, Sql, Tables, TimedStore, digest, insertion, moment
 from adapters.records.vectors import VectorMirrors
@@ -19,6 +20,7 @@ from core.model.ports import Clock, KeptAnswer, Measurement, Record, SimilarAnsw
 from core.pipeline.limits import take_token
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped
 
@@ -49,18 +51,11 @@ class SqlLimits(TimedStore):
             return wait_s
 
         take_token(0.0, now, rate=rate, burst=burst)  # refuses what is no bucket before the database sees it
-        try:
-            return await self._tables.write(change)
-        except StoreError as exc:
-            self._let_pass("limits", exc)
-            return 0.0
+        return await self._asked("limits", self._tables.write(change), 0.0)
 
     async def full_in_s(self, key: str) -> float:
-        try:
-            rows = await self._tables.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
-        except StoreError as exc:
-            self._let_pass("limits", exc)
-            return 0.0
+        asking = self._tables.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
+        rows = await self._asked("limits", asking, [])
         return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
@@ -74,22 +69,20 @@ class SqlLimits(TimedStore):
             sql.execute(_CLAIM, (*place, job_id, now + ttl))
             return job_id
 
-        try:
-            return await self._tables.write(change)
-        except StoreError as exc:
-            self._let_pass("single flight", exc)
-            return job_id
+        return await self._asked("single flight", self._tables.write(change), job_id)
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         place = (scope.tenant, scope.visibility, digest(key))
-        try:
-            await self._tables.execute(_RELEASE, (*place, job_id))
-        except StoreError as exc:
-            self._let_pass("single flight", exc)
+        await self._asked("single flight", self._tables.execute(_RELEASE, (*place, job_id)), 0)
 
-    def _let_pass(self, part: str, exc: StoreError) -> None:
-        logger.warning("%s let pass: %s", part, exc)
-        self._record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
+    async def _asked(self, part: str, asking: Awaitable[T], passing: T) -> T:
+        """What the database says, `passing` while it is away."""
+        try:
+            return await asking
+        except StoreError as exc:
+            logger.warning("%s let pass: %s", part, exc)
+            self._record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
+            return passing
 
 
 class MemoryLimits:

@@ -189,21 +189,12 @@ class DeepState:
         return replace(self, searches=(*self.searches, given.metadata), last_number=given.last_number)
 
     def with_facts(self, found: NewFacts) -> DeepState:
-        return replace(
-            self,
-            facts=(*self.facts, *found.facts),
-            last_number=max(self.last_number, found.last_number),
-            usage=(*self.usage, *found.usage),
-            failure=found.failure or self.failure,
-        )
+        last_number = max(self.last_number, found.last_number)
+        return replace(self._after(found), facts=(*self.facts, *found.facts), last_number=last_number)
 
     def with_queries(self, number: int, queries: RoundQueries) -> DeepState:
-        return replace(
-            self,
-            rounds=(*self.rounds, Round(number, queries.pubmed, queries.web, items=len(self.checklist))),
-            usage=(*self.usage, *queries.usage),
-            failure=queries.failure or self.failure,
-        )
+        now = Round(number, queries.pubmed, queries.web, items=len(self.checklist))
+        return replace(self._after(queries), rounds=(*self.rounds, now))
 
     def with_sources(self, found: RoundSources) -> DeepState:
         now = replace(self.rounds[-1], results=found.results, articles=found.articles, pages=found.pages)
@@ -225,17 +216,15 @@ class DeepState:
         """Items as they were checked; one is never covered without a fact."""
         checks = {check.id: check for check in checked.items}
         items = tuple(_covered(item, checks.get(item.id), self.facts) for item in self.checklist)
-        state = replace(
-            self,
-            checklist=items,
-            usage=(*self.usage, *checked.usage),
-            checked=self.to_check,
-            failure=checked.failure or self.failure,
-        )
+        state = replace(self._after(checked), checklist=items, checked=self.to_check)
         if not state.rounds:
             return state
         now = replace(state.rounds[-1], satisfied=state.satisfied, items=len(items))
         return replace(state, rounds=(*state.rounds[:-1], now))
+
+    def _after(self, step: RoundQueries | NewFacts | Completeness) -> DeepState:
+        """With what a step has cost, and why it gave nothing."""
+        return replace(self, usage=(*self.usage, *step.usage), failure=step.failure or self.failure)
 
 
 def settled(state: DeepState, claims: Sequence[Claim]) -> DeepState:

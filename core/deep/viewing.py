@@ -306,15 +306,15 @@ class Teller:
     _iteration: int = 0
 
     async def starting(self, state: DeepState) -> None:
-        await self._say(say(STARTING), JobStatus.PLANNING, 0.0, state, note=usual_duration(self.estimate))
+        await self._say(say(STARTING), JobStatus.PLANNING, state, share=0.0, note=usual_duration(self.estimate))
 
     async def refining(self, state: DeepState) -> None:
         self._stage = "refining"
-        await self._say(say(REFINING), JobStatus.PLANNING, REFINED_SHARE, state)
+        await self._say(say(REFINING), JobStatus.PLANNING, state, share=REFINED_SHARE)
 
     async def planned(self, state: DeepState) -> None:
         line = say("✓ Generated checklist with {number} items to investigate", number=len(state.checklist))
-        await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
+        await self._say(line, JobStatus.PLANNING, state, share=REFINED_SHARE)
 
     async def known(self, state: DeepState) -> None:
         line = say_many(
@@ -322,54 +322,46 @@ class Teller:
             "  → Starting from {number} facts of earlier research",
             len(state.facts),
         )
-        await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
+        await self._say(line, JobStatus.PLANNING, state, share=REFINED_SHARE)
 
     async def heard(self, line: str, state: DeepState) -> None:
-        await self._say(f"  → {line}", JobStatus.PLANNING, share_of(state, self.max_rounds), state)
+        await self._say(f"  → {line}", JobStatus.PLANNING, state)
 
     async def round(self, number: int, state: DeepState) -> None:
         self._stage, self._iteration = f"iteration_{number}", number
         line = say("🔄 Iteration {number}/{most}", number=number, most=self.max_rounds)
-        await self._say(line, JobStatus.SEARCHING, share_of(state, self.max_rounds), state)
+        await self._say(line, JobStatus.SEARCHING, state)
 
     async def searching(self, state: DeepState) -> None:
         now = state.rounds[-1]
-        share = share_of(state, self.max_rounds)
         lines = [say('  → Searching PubMed: "{query}"', query=query) for query in now.pubmed]
         lines += [say('  → Searching Web: "{query}"', query=query) for query in now.web]
         for line in lines:
-            await self._say(line, JobStatus.SEARCHING, share, state, queries=[*now.queries])
+            await self._say(line, JobStatus.SEARCHING, state, queries=[*now.queries])
 
     async def processing(self, state: DeepState) -> None:
         line = say("  → Processing {number} results...", number=state.rounds[-1].results)
-        await self._say(line, JobStatus.FETCHING, share_of(state, self.max_rounds), state)
+        await self._say(line, JobStatus.FETCHING, state)
 
     async def checked(self, state: DeepState) -> None:
-        line = say(CHECKED, number=state.satisfied, all=len(state.checklist))
-        await self._say(line, JobStatus.FETCHING, share_of(state, self.max_rounds), state)
+        await self._say(say(CHECKED, number=state.satisfied, all=len(state.checklist)), JobStatus.FETCHING, state)
 
     async def synthesizing(self, state: DeepState) -> None:
         self._stage = "synthesizing"
-        await self._say(say(COMPLETE), JobStatus.SYNTHESIZING, LAST_ROUND_SHARE, state)
+        await self._say(say(COMPLETE), JobStatus.SYNTHESIZING, state, share=LAST_ROUND_SHARE)
 
     async def _say(
-        self,
-        line: str,
-        status: JobStatus,
-        share: float,
-        state: DeepState,
-        *,
-        note: str = "",
-        queries: list[Json] | None = None,
+        self, line: str, status: JobStatus, state: DeepState, *, share: float | None = None, **more: Json
     ) -> None:
+        """`share` is that of the rounds where it is not given; `more` is told with the line, but for what is empty."""
+        share = share_of(state, self.max_rounds) if share is None else share
         data: dict[str, Json] = {
             "line": line,
             "stage": self._stage,
             "iteration": self._iteration,
             "card": card_json(state, self.estimate, max_rounds=self.max_rounds),
+            **{name: value for name, value in more.items() if value},
         }
-        data |= {"note": note} if note else {}
-        data |= {"queries": queries} if queries else {}
         await self.progress.status(status, message=line.strip(), share=share, data=data)
 
 

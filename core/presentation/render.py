@@ -295,7 +295,7 @@ def _mark(numbers: str, claim: Claim) -> str:
 
 def mark_of(verdicts: Collection[Verdict]) -> str:
     """The mark of the weakest; of none what nobody confirmed has."""
-    return MARKS[max(verdicts, key=_WEAKNESS.index, default=Verdict.UNCHECKED)]
+    return MARKS[max(verdicts, key=WEAKNESS.index, default=Verdict.UNCHECKED)]
 
 
-_WEAKNESS = [Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED]
+WEAKNESS = [Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED]

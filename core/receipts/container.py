@@ -22,13 +22,12 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from core.evidence.verbatim import verify_quote
-from core.model.answer import Verdict
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
 from core.model.source import Page
 from core.pipeline.trace import TraceStore
 from core.presentation import wording
-from core.presentation.render import one_line, printable
+from core.presentation.render import WEAKNESS, one_line, printable
 from core.presentation.wording import MARK_MEANINGS
 from core.receipts.receipt import (
     FORMAT,
@@ -281,7 +280,6 @@ State = Literal["ok", "failed", "told"]
 SHOWN = 5  # of the same sort of trouble; the rest is counted
 SIGNATURE_CHECK = "signature"
 VOUCHED_BY_NOBODY = "a key nobody vouched for ({signer}): compare it with {where}, or give --key"
-_WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 
 
 @dataclass(frozen=True)
@@ -398,7 +396,7 @@ def _answer(receipt: Receipt) -> Check:
         if _letters(one.text) not in texts.get(one.id.partition("-")[0], "")
     ]
     for claim in receipt.claims:
-        best = min((entry.verdict for entry in claim.evidence), key=_WEIGHT.index, default=claim.verdict)
+        best = min((entry.verdict for entry in claim.evidence), key=WEAKNESS.index, default=claim.verdict)
         if best is not claim.verdict:
             was, verdicts = "{claim} is {verdict}, its evidence {best}", {"verdict": claim.verdict, "best": best}
             wrong.append(

@@ -148,7 +148,7 @@ class WatchRunner:
 
     async def _look(self, watch: Watch, now: datetime) -> None:
         await self._deps.check_budget(watch.request)
-        told = await self._told(watch)
+        told = await self._of_job(watch.told)
         pages = await self._watches.pages(watch.id) or pages_of(told)
         with _booked_to(watch):
             seen = await look(told, pages, self._deps, now=now)
@@ -175,7 +175,7 @@ class WatchRunner:
 
     async def _judge(self, watch: Watch, now: datetime) -> None:
         """What the research makes of what was suspected."""
-        told, found = await self._told(watch), await self._of_job(watch.job)
+        told, found = await self._of_job(watch.told), await self._of_job(watch.job)
         known = known_sentences(told, await self._watches.pages(watch.id) or pages_of(told))
         with _booked_to(watch):
             votes = await vote(watch.suspected, on_answer(found.claims, known), self._deps.judge)
@@ -253,9 +253,6 @@ class WatchRunner:
     async def _put(self, watch: Watch, notice: WatchNotice | None, pages: Sequence[WatchedPage] | None = None) -> None:
         telling = WatchTelling(notice.job_id, notice) if notice else None
         await self._watches.put(watch, telling=telling, pages=pages)
-
-    async def _told(self, watch: Watch) -> ToldAnswer:
-        return await self._of_job(watch.told)
 
     async def _of_job(self, job_id: str) -> ToldAnswer:
         """Raises `JobNotFound`."""

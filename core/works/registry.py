@@ -56,6 +56,7 @@ class Registry(ABC):
 # The full text of an open article by its PMC id, with a heading above each section; "" where none may be read. Raises
 # `ProviderError`.
 ReadFullText = Callable[[str], Awaitable[str]]
+AskRegistry = Callable[[], Awaitable[Sequence[WorkRecord] | None]]  # one question to one of them
 
 
 @dataclass(frozen=True)
@@ -166,17 +167,13 @@ class Works:
             await asyncio.gather(*self._begun, *self._calls.values(), return_exceptions=True)
 
     async def _ask(
-        self,
-        question: Callable[[Registry], tuple[str, Callable[[], Awaitable[Sequence[WorkRecord] | None]]]],
-        within_s: float,
+        self, question: Callable[[Registry], tuple[str, AskRegistry]], within_s: float
     ) -> list[_RegistrySaid]:
         ends_at = asyncio.get_running_loop().time() + within_s
         asking = (self._told(registry.name, *question(registry), ends_at) for registry in self._registries)
         return list(await asyncio.gather(*asking))
 
-    async def _told(
-        self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]], ends_at: float
-    ) -> _RegistrySaid:
+    async def _told(self, name: str, asked: str, ask: AskRegistry, ends_at: float) -> _RegistrySaid:
         """Fresh from what is kept, else from the registry; if that is late or fails, from what is kept."""
         key = f"work:{name}:{asked}"
         kept = _read(await self._kept.get(key))
@@ -192,17 +189,13 @@ class Works:
         except Exception:  # noqa: BLE001 -- the boundary of one registry; `_done` has logged it
             return _RegistrySaid(name, kept, "gave an answer that cannot be read")
 
-    def _call(
-        self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
-    ) -> asyncio.Task[KeptRecords | None]:
+    def _call(self, key: str, name: str, ask: AskRegistry) -> asyncio.Task[KeptRecords | None]:
         if key not in self._calls:
             call = self._calls[key] = asyncio.create_task(self._paid(key, name, ask))
             call.add_done_callback(lambda done: self._done(key, done))
         return self._calls[key]
 
-    async def _paid(
-        self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
-    ) -> KeptRecords | None:
+    async def _paid(self, key: str, name: str, ask: AskRegistry) -> KeptRecords | None:
         async with self._slots[name]:
             records = await ask()
         if records is None:

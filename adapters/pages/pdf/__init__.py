@@ -9,7 +9,7 @@ from collections.abc import Sequence, Sized
 from contextlib import closing, suppress
 
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
-from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
+from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, open_pdf, read_page
 from adapters.pages.pdf.markdown import lay_out, to_markdown
 from adapters.pages.pdf.picture import ocr_page
 from core.model.source import READ_BY_OCR
@@ -33,13 +33,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 
 
     For at most `ocr_s` scans among the pages are read by OCR, and begin with `READ_BY_OCR`.
     """
-    import pypdfium2
-
-    try:
-        document = pypdfium2.PdfDocument(body)
-    except pypdfium2.PdfiumError as exc:
-        raise NoText(f"not a readable PDF: {exc}") from exc
-    with closing(document):
+    with open_pdf(body) as document:
         of_file = len(document)
         own_labels = [document.get_page_label(number) for number in range(min(of_file, MAX_PAGES))]
         metadata = document.get_metadata_dict(skip_empty=True)

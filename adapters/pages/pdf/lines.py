@@ -12,8 +12,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adapters.pages.extraction import NoText
+
 if TYPE_CHECKING:
-    from pypdfium2 import PdfPage
+    from pypdfium2 import PdfDocument, PdfPage
 
 GUTTER_EM = 1.5  # of the type size; word spaces stay below one, also where a line is stretched
 CELL_GAP_EM = 0.8  # narrower gaps part words, also where a line is stretched; LaTeX parts columns by 1.2
@@ -78,6 +80,16 @@ class _Char:
     left: float
     right: float
     bottom: float
+
+
+def open_pdf(body: bytes) -> closing[PdfDocument]:
+    """To be closed by whoever opens it. Raises `NoText`."""
+    import pypdfium2
+
+    try:
+        return closing(pypdfium2.PdfDocument(body))
+    except pypdfium2.PdfiumError as exc:
+        raise NoText(f"not a readable PDF: {exc}") from exc
 
 
 def read_page(document: object, number: int) -> ReadPage:

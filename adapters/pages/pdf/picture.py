@@ -20,7 +20,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import NoText, find_tesseract
-from adapters.pages.pdf.lines import CELL_GAP_EM, GUTTER_EM, MAX_CHARS_A_PAGE, Cell, Line, ReadPage, is_picture
+from adapters.pages.pdf.lines import (
+    CELL_GAP_EM,
+    GUTTER_EM,
+    MAX_CHARS_A_PAGE,
+    Cell,
+    Line,
+    ReadPage,
+    is_picture,
+    open_pdf,
+)
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -163,11 +172,7 @@ def paint_page(body: bytes, page: int, quote: str) -> bytes:
     """PNG of page `page`, from 1. A quote that does not stand there is not marked. Raises `NoText`."""
     import pypdfium2
 
-    try:
-        document = pypdfium2.PdfDocument(body)
-    except pypdfium2.PdfiumError as exc:
-        raise NoText(f"not a readable PDF: {exc}") from exc
-    with closing(document):
+    with open_pdf(body) as document:
         if not 1 <= page <= len(document):
             raise NoText(f"there is no page {page}")
         try:
