@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
@@ -29,9 +29,6 @@ from core.model.job import JobStatus, ResearchJob
 from core.model.ports import Clock, Heartbeats, JobStore
 from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
 from core.pipeline.work import DirectSteps
-
-if TYPE_CHECKING:
-    from dbos._context import DBOSContext
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +50,8 @@ def _still_owns(job_id: str) -> bool:
     return _still_owns(job_id)
 
 
-def _course() -> DBOSContext | None:
-    """Of the job in its journal, whose next place it names; None outside a job, or where DBOS does not say."""
+def _course() -> Any:
+    """DBOS's context, which counts a job's places in the journal; None outside a job, or where DBOS does not say."""
     try:
         from dbos._context import get_local_dbos_context
     except ImportError:  # likewise
