@@ -397,6 +397,8 @@ class LiveAnswers(LivingMessages[Payload]):
             try:
                 await self._hold(live)
                 job = await self._researcher.job(live.job.id)
+                if job.status not in TERMINAL_STATUSES:
+                    raise StoreError("its end was told and could not be stored yet")
                 sources = await self._researcher.sources(job.id)
                 result = await self._researcher.result(job.id)
                 first = await self._researcher.first_asker(job.id, scope=job.scope)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
@@ -30,9 +30,6 @@ from core.model.ports import Clock, Heartbeats, JobStore
 from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
 from core.pipeline.work import DirectSteps
 
-if TYPE_CHECKING:
-    from dbos._context import DBOSContext
-
 log = logging.getLogger(__name__)
 
 _PROBE = "probe"
@@ -44,23 +41,20 @@ STORE_PATIENCE_S = 300.0  # then the job is given up, and failed in words by who
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
 
 
-# Two functions that are none of DBOS's public ones
-
-
 def _still_owns(job_id: str) -> bool:
     """Whether the journal has given the job to who asks. A DBOS that cannot be asked leaves it to the later attempt."""
     try:
         from dbos._datasource import _still_owns
-    except ImportError:
+    except ImportError:  # none of its public functions
         return False
     return _still_owns(job_id)
 
 
-def _course() -> DBOSContext | None:
-    """Of the job in its journal, whose next place it names; None outside a job, or where DBOS does not say."""
+def _course() -> Any:
+    """DBOS's context, which counts a job's places in the journal; None outside a job, or where DBOS does not say."""
     try:
         from dbos._context import get_local_dbos_context
-    except ImportError:
+    except ImportError:  # likewise
         return None
     return get_local_dbos_context()
 
@@ -217,10 +211,6 @@ _MOST_STEPS = 1000  # of a job; a deep one has some dozens
 class _StoreAway(BaseException):
     """Not an `Exception`, since DBOS would keep that as the step's outcome; the step shall run again instead."""
 
-    def __init__(self, reason: StoreError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
-
 
 class DurableSteps(DirectSteps):
     """Steps within a DBOS workflow. A step that is under way when the job is cancelled is interrupted."""
@@ -247,7 +237,7 @@ class DurableSteps(DirectSteps):
             course.function_id += _MOST_STEPS - course.function_id % _MOST_STEPS
             return await self.run(name, step, returns)
         except _StoreAway as away:
-            raise away.reason from away.reason.__cause__
+            raise away.args[0] from away.args[0].__cause__
         except error.DBOSWorkflowCancelledError as exc:
             raise JobCancelled from exc
         except error.DBOSWorkflowConflictIDError as exc:

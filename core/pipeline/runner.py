@@ -172,10 +172,7 @@ async def _see_to_the_end(job: ResearchJob, deps: Deps) -> None:
 
 
 async def _tell_end(job: ResearchJob, deps: Deps) -> None:
-    """Append the `complete` of a job whose end was stored and not told: the worker died, or the log was away.
-
-    Raises `StoreError` while it is: nobody else would ever tell those who follow.
-    """
+    """Append the `complete` of a job whose end was stored only. Raises `StoreError`: nobody else would tell of it."""
     if any(event.type == "complete" for event in await deps.events.read(job.id)):
         return
     result = await deps.jobs.result(job.id) or JobResult(answer=None)

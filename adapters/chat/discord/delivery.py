@@ -284,7 +284,6 @@ class DiscordReply:
 
 
 def webhook_of(client: discord.Client, token: str) -> discord.Webhook:
-    """What an interaction's token gives."""
     webhook = discord.Webhook.partial(client.application_id or 0, token, client=client)
     webhook.proxy = client.http.proxy  # which discord.py 2.7.1 forgets
     webhook.type = discord.WebhookType.application  # else discord.py sends nothing to one person alone

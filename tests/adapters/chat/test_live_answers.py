@@ -510,6 +510,22 @@ async def test_who_comes_back_to_an_answer_leaves_it_while_the_records_are_away(
     assert set(edits) == {"outcome: completed"}
 
 
+async def test_an_end_that_is_told_before_it_is_stored_is_not_shown_as_one(world: World) -> None:
+    """A full disk that took the log's last word, and not the job's: the answer comes with the next attempt."""
+    task = await asked(world, world.bot(), BoardReply(world.board))
+    await world.deps.events.append("job_1", 1, "complete", {})
+    await task
+    told = world.board.answers()
+
+    job = replace(await world.deps.jobs.get("job_1"), status=JobStatus.COMPLETED, completed_at=NOW)
+    await world.deps.jobs.finish(job, JobResult(answer=None))
+    await world.bot().resume(world.reopen)
+    await world.board.until("outcome: completed")
+
+    assert told == []
+    assert await world.jobs_waiting() == []
+
+
 async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> None:
     """Who waits is told; the answer comes all the same when somebody looks again."""
     tables = MemoryTables()

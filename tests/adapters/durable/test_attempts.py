@@ -6,7 +6,6 @@ import asyncio
 import errno
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -28,6 +27,16 @@ from tests.fakes import FakeModel, FakeSearch, hit, make_deps, make_job
 T = TypeVar("T")
 TWITCH = "Cats purr because the muscles of the larynx twitch about 25 times a second"
 PURR = f"{TWITCH}. Purring may help bones heal."
+
+
+class Failing:
+    """Steps that all end so."""
+
+    def __init__(self, how: Exception) -> None:
+        self._how = how
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        raise self._how
 
 
 def cats() -> Deps:
@@ -166,16 +175,12 @@ async def test_interrupted_job_is_left_for_the_next_attempt() -> None:
 async def test_attempt_whose_job_the_journal_gave_to_another_is_not_repeated() -> None:
     """The other may not have begun: one attempt more would overtake them."""
 
-    class GivenAway:
-        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-            raise StaleAttempt(f"step {name}: another worker has taken the job over")
-
     deps = cats()
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
 
     with pytest.raises(StaleAttempt):
-        await run_job(job.id, deps, GivenAway(), is_resumable=True)
+        await run_job(job.id, deps, Failing(StaleAttempt("another worker has taken the job over")), is_resumable=True)
 
     left = await deps.jobs.get(job.id)
     assert (left.status, left.attempt) == (JobStatus.PLANNING, job.attempt)
@@ -199,10 +204,19 @@ async def test_of_two_attempts_the_one_goes_on_that_the_journal_has_given_the_jo
 
 
 async def test_a_journal_that_cannot_tell_whose_a_job_is_leaves_it_to_the_later_attempt(monkeypatch) -> None:
-    """The question is none of DBOS's public ones: without it a worker still starts, and an older attempt ends."""
+    """The question is none of DBOS's public ones, nor is a job's course: without them a worker still starts, an older
+    attempt ends, and what does not fit says so."""
+
+    async def journal(*_: object) -> str:
+        raise error.DBOSUnexpectedStepError("job_1", 3, "step-plan", "step-search")
+
     monkeypatch.delattr("dbos._datasource._still_owns")
+    monkeypatch.delattr("dbos._context.get_local_dbos_context")
+    monkeypatch.setattr(worker.DBOS, "run_step_async", journal)
 
     assert not worker._still_owns("job_1")
+    with pytest.raises(error.DBOSUnexpectedStepError):
+        await worker.DurableSteps().run("search", never, str)
 
 
 async def test_a_journal_that_fits_nowhere_is_gone_on_with_behind_what_it_holds(monkeypatch) -> None:
@@ -225,25 +239,6 @@ async def test_a_journal_that_fits_nowhere_is_gone_on_with_behind_what_it_holds(
     assert places[-1] < 2**31
 
 
-async def test_a_journal_whose_places_cannot_be_chosen_says_that_it_does_not_fit(monkeypatch) -> None:
-    """They are none of DBOS's public names: without them a worker still starts, and runs what fits."""
-    ran = list[str]()
-
-    async def run(job_id: str) -> None:
-        ran.append(job_id)
-
-    async def journal(*_: object) -> str:
-        raise error.DBOSUnexpectedStepError("job_1", 3, "step-plan", "step-search")
-
-    monkeypatch.delattr("dbos._context.get_local_dbos_context")
-    monkeypatch.setattr(worker.DBOS, "run_step_async", journal)
-    await worker.DurableWorker(DurableSettings(url="sqlite://", folder=Path()), "w", run)._run_until_stored("job_1")
-
-    assert ran == ["job_1"]
-    with pytest.raises(error.DBOSUnexpectedStepError):
-        await worker.DurableSteps().run("search", never, str)
-
-
 async def never() -> str:
     raise AssertionError("a step that the journal knows ran again")
 
@@ -251,15 +246,11 @@ async def never() -> str:
 async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:
     """Once, with its last event."""
 
-    class Cancelled:
-        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-            raise JobCancelled
-
     deps = cats()
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
 
-    await run_job(job.id, deps, Cancelled(), is_resumable=True)
+    await run_job(job.id, deps, Failing(JobCancelled()), is_resumable=True)
 
     assert (await deps.jobs.get(job.id)).status is JobStatus.CANCELLED
     assert (await deps.events.read(job.id))[-1].data["status"] == "cancelled"
@@ -282,16 +273,12 @@ async def test_job_that_takes_its_worker_down_each_time_fails_in_words() -> None
 async def test_a_worker_that_can_open_no_more_files_costs_the_job_time_alone(number: int) -> None:
     """What is read at its first use, such as a prompt, is there in a moment."""
 
-    class Full:
-        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-            raise OSError(number, "Too many open files")
-
     deps = cats()
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
 
     with pytest.raises(StoreError, match="no file can be opened"):
-        await run_job(job.id, deps, Full(), is_resumable=True)
+        await run_job(job.id, deps, Failing(OSError(number, "no")), is_resumable=True)
     await run_job(job.id, deps, DirectSteps(), is_resumable=True)
 
     assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
