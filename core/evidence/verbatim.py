@@ -385,8 +385,8 @@ _FOLLOWING = regex.compile(r"\b(?:the following|as follows|folgendes|ce qui suit
 def _takes_back(lead: str, language: str) -> bool:
     """Whether a heading or lead denies, limits or ascribes what stands under it; a question may only deny it."""
     framing = Cue.FRAMING.first(language, lead)
-    if lead.endswith("?") and framing == Cue.CONDITION.first(language, lead):
-        framing = ""  # what to do if it breaks
+    if lead.endswith("?") and (framing == Cue.CONDITION.first(language, lead) or framing.lower().startswith("exclu")):
+        framing = ""  # what to do if it breaks; what a test excludes
     if Cue.DENIED.first(language, lead) or framing:
         return True
     if lead.endswith("?"):
@@ -408,7 +408,8 @@ _LIMITING = (Cue.ONLY, Cue.LIMIT, Cue.CONDITION, Cue.DENIED, Cue.HEDGE, Cue.SAID
 
 def _is_quoted(content: str, start: int) -> bool:
     """Whether a quotation mark before it is still open."""
-    first = max(content.rfind("\n\n", 0, start) + 1, start - MAX_QUOTED, 0)
+    ended = next(_PARAGRAPH_END.finditer(content, max(0, start - MAX_QUOTED), start), None)
+    first = ended.end() if ended else max(start - MAX_QUOTED, 0)
     before = content[first:start]
     if content[start : start + 1] in '"“„«':
         return False
@@ -419,6 +420,9 @@ def _is_quoted(content: str, start: int) -> bool:
     ahead, behind = before[:mark][-1:], content[first + mark + 1 : first + mark + 2]
     is_open = mark >= 0 and (not ahead.strip() or ahead in "([—–:") and bool(behind.strip())
     return is_open or opened > closed
+
+
+_PARAGRAPH_END = regex.compile(r"(?r)(?:\n|[.!?…])\s*\n")  # a quotation that goes on behind it begins again
 
 
 @kept_by_length

@@ -388,7 +388,8 @@ class Comparison:
             for said in theirs
             if self._contrasts(word, said) and ((is_half and _alike(word, said)) or self._is_beside(word, said))
         )
-        return next((pair for pair in pairs if not _is_rank_moving(pair)), None)
+        # What is lowest may have increased.
+        return next((pair for pair in pairs if sum(word.text.endswith("est") for word in pair) != 1), None)
 
     def _is_beside(self, word: Token, said: Token) -> bool:
         """Whether both are told of the same: the content word before or behind them is one that both texts have."""
@@ -425,12 +426,6 @@ def _alike(*words: Token) -> bool:
 
 _DEGREE = regex.compile(r"(?:er|est)$")
 _OF_ORDER = frozenset(("follow", "lead", "preced"))
-
-
-def _is_rank_moving(pair: tuple[Token, Token]) -> bool:
-    """Whether one of the words is a rank and one a verb: what is lowest may have increased."""
-    is_rank = sum(word.text.endswith("est") for word in pair) == 1
-    return is_rank and any(word.text.endswith(("ed", "ing", "es")) for word in pair)
 
 
 def _is_other(claim: Reading, there: str) -> bool:

@@ -27,7 +27,6 @@ from core.evidence.rules.quantities import (
     dimension_of,
     factors_in,
     grown_by,
-    has_number,
     is_in_points,
     unit_words,
 )
@@ -121,11 +120,13 @@ def _is_self(pair: Comparison) -> bool:
         return False
     said = pair.wider.text.lower()
     is_theirs = match["noun"] == "authors" and match.string == pair.before.text  # "They", of whom it was said already
-    return is_theirs or match["noun"].lower() in said or _WE.search(said) is not None
+    is_told = match["tells"] is not None and not pair.before.content
+    return is_theirs or is_told or match["noun"].lower() in said or _WE.search(said) is not None
 
 
 _SELF = regex.compile(
-    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
+    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b(?P<tells> \p{L}+ that\b)?",
+    regex.IGNORECASE,
 )
 _WE = regex.compile(r"\b(?:we|our)\b")
 
@@ -158,12 +159,15 @@ def _holders(pair: Comparison) -> list[Token]:
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         names = (word for word in pair.before.names if not calendar_of(word) and not word.text.endswith(("'s", "’s")))
         return [*opening, *names]
-    first = next((unit for unit in pair.claim.units if not _NOBODY.fullmatch(unit[0].text)), ())
+    told = _TOLD_AS.match(text)
+    units = [unit for unit in pair.claim.units if unit[0].start >= (told.end() if told else start_of(text))]
+    first = next((unit for unit in units if not _NOBODY.fullmatch(unit[0].text)), ())
     is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
     is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
     return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
 
 
+_TOLD_AS = regex.compile(r"according to [^,]{1,60},\s|it (?:is|was) \p{L}+ that\s", regex.IGNORECASE)
 _NOBODY = regex.compile(r"\p{Lu}|\p{Ll}+ly")  # an initial: G. Mennen Williams; it was officially opened
 _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
 
@@ -448,14 +452,6 @@ _SPEAKER = regex.compile(
 # Words that were added, taken from two clauses, or put in another's place
 
 
-def _is_given(pair: Comparison, word: Token) -> bool:
-    return (
-        bool(pair.wider.match(word))
-        or word in unit_words(pair.claim)
-        or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
-    )
-
-
 def check_factors(pair: Comparison) -> Iterator[Veto]:
     """Tripled is not doubled, nor risen from 100 to 200; five per cent are not five percentage points."""
     for word, times in factors_in(pair.claim).items():
@@ -503,8 +499,10 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly
         is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
-        strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
-        if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
+        words = [word for word in gap.claimed if word.kind is not Kind.NUMBER and word not in unit_words(pair.claim)]
+        strange = [word for word in words if not pair.wider.match(word)] if is_end else []
+        is_enough = len(strange) >= MAX_ADDED or (strange and not pair.alignment.spare)
+        if is_enough and is_end and pair.differs_only_in(gap.claimed):
             yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
             return
 
@@ -553,7 +551,7 @@ _CLAUSE = regex.compile(
     r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
 )
 _ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+    r"\s*(?:\([^()]*\),?|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
 )
 
 

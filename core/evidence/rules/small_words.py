@@ -205,9 +205,7 @@ def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) ->
 
 def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
     said = {pair.partner.get(word) for word in ours}
-    return any(word in said for word in theirs) or (
-        not any(said - {None}) and bool({w.stem for w in ours} & {w.stem for w in theirs})
-    )
+    return any(word in said for word in theirs)
 
 
 def _is_in_clause(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
@@ -248,6 +246,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
             is_done = _HAVE_DONE.match(pair.home.text, match.end())
             if match.group().lower() == "may" and _CAN.search(pair.claim.text) and not is_done:
                 continue  # what is allowed
+            if " " in match.group() and match.group().lower().replace(" ", "") in pair.claim.text.lower():
+                continue  # under ground, underground
             if _bears(pair, cue, match.span()):
                 force = (
                     pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
@@ -280,7 +280,8 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
         last = max(word.end for word in pair.claimed)
         is_behind = pair.is_close and last <= span[0] and _IS.fullmatch(pair.home.text, last, span[0]) is not None
         return pair.governs(span[1]) or is_behind
-    if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
+    reach = 10 if pair.home.text.lower().startswith("among", span[0]) else 2  # characters: all the
+    if cue is Cue.LIMIT and any(0 <= word.start - span[1] <= reach for word in pair.claimed):
         return False  # said of the same, with another small word
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
         return pair.is_close and not _is_led(pair.home, span[0]) and pair.has_near(span, back=2, ahead=2)
@@ -544,7 +545,8 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             continue
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         is_present = word.text.islower() and word.text.endswith("s") and not ours
-        if is_past_now or (is_present and not theirs & (_PRESENT | _PLANS) and _is_past(said.text.lower())):
+        is_past = said.text.lower().endswith("ed") or is_irregular_past(said.text.lower())
+        if is_past_now or (is_present and is_past and not theirs & (_PRESENT | _PLANS)):
             yield Veto("tense", Force.DOUBTS, f'the source has "{word.text}" in the past')
             return
 
@@ -558,10 +560,6 @@ def _auxiliaries(reading: Reading, word: Token) -> frozenset[str]:
             break
         found.append(token.text.lower())
     return frozenset(found)
-
-
-def _is_past(lower: str) -> bool:
-    return lower.endswith("ed") or is_irregular_past(lower)
 
 
 def _in_english(*rules: Rule) -> Rule:

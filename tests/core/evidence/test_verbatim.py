@@ -153,8 +153,9 @@ def test_any_text_can_be_looked_for(claim: str, content: str, before: str) -> No
         ('Hart said "no" and left. ', ""),
         ('and nobody had seen it." ', ""),
         ('They found a ruler of 12" there. ', ""),
+        ('Hart said: "All is lost.\n', ""),
     ],
-    ids=["open", "in brackets", "behind a dash", "closed", "opened on a page before", "inches"],
+    ids=["open", "in brackets", "behind a dash", "closed", "opened on a page before", "inches", "a paragraph before"],
 )
 def test_a_sentence_is_quoted_where_a_mark_before_it_opens_and_is_not_closed(before: str, frame: str) -> None:
     """D20: and no other, or the source's own words are taken for somebody else's."""
