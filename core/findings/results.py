@@ -11,13 +11,12 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import regex
 
 from core.model.answer import ModelUsage
-from core.model.codec import of_json
-from core.model.job import JobStatus, Json, furthest_behind
+from core.model.job import JobStatus, Json, furthest_behind, rows
 from core.model.ports import FoundPage
 from core.model.source import SearchMetadata
 from core.pipeline.work import Progress
@@ -141,7 +140,23 @@ def normalise_modes(mode: ResearchModeInput | None) -> tuple[ResearchMode, ...]:
 
 def read_findings(value: Json) -> ResearchFindings | None:
     """What `ResearchFindings.to_dict` wrote; None for anything else."""
-    return of_json(value, ResearchFindings) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    modes, query, top_k = value.get("modes"), value.get("query"), value.get("top_k")
+    report = value.get("report")
+    content = report.get("content") if isinstance(report, dict) else None
+    return ResearchFindings(
+        query=query if isinstance(query, str) else "",
+        modes=[mode for name in modes for mode in ALL_MODES if mode == name] if isinstance(modes, list) else [],
+        top_k=top_k if isinstance(top_k, int) else DEFAULT_TOP_K,
+        ideas=[IdeaResult(*pair) for pair in _pairs(value.get("ideas"))],
+        implementations=[ImplementationResult(*pair) for pair in _pairs(value.get("implementations"))],
+        report=ResearchReport(content) if isinstance(content, str) else None,
+    )
+
+
+def _pairs(value: Json) -> list[tuple[str, str]]:
+    return [(str(row.get("source") or ""), str(row.get("content") or "")) for row in rows(value)]
 
 
 @dataclass(frozen=True)
@@ -242,6 +257,7 @@ _PYTHON_SIGNS = regex.compile(
 
 
 RemarkKind = Literal["language", "fact", "doubt"]
+REMARK_KINDS: tuple[RemarkKind, ...] = get_args(RemarkKind)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from core.findings.results import Remark, ResearchFindings, ResearchMode, read_findings
+from core.findings.results import (
+    ALL_MODES,
+    REMARK_KINDS,
+    Remark,
+    RemarkKind,
+    ResearchFindings,
+    ResearchMode,
+    read_findings,
+)
 from core.model.answer import AnswerFile, JobResult
-from core.model.codec import of_json
 from core.model.job import Json, rows
 
 MAX_CODE_CHARS = 600  # in a message; three of them with their texts fit Discord's 4,096 characters
@@ -115,7 +122,7 @@ def read_view(result: JobResult | None) -> FindingsView | None:
     notes = result.details.get("notes")
     return FindingsView(
         findings,
-        of_json(result.details.get("items", ()), tuple[FoundItem, ...]),
+        tuple(map(_item, rows(result.details.get("items")))),
         tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
         tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in rows(result.details.get("report"))),
         before,
@@ -151,6 +158,26 @@ def _others(parts: Json) -> tuple[tuple[OtherAnswer, ...], tuple[OtherAnswer, ..
 def _item_json(item: FoundItem) -> Json:
     remarks: list[Json] = [asdict(remark) for remark in item.remarks]
     return {**asdict(item), "remarks": remarks, "verified": item.is_verified}
+
+
+def _item(row: Mapping[str, Json]) -> FoundItem:
+    number, remarks = row.get("number"), row.get("remarks")
+    names = ("url", "source_id", "content", "standing", "why_unverified", "code", "language", "dependencies")
+    return FoundItem(
+        mode=next((mode for mode in ALL_MODES if mode == row.get("mode")), "idea"),
+        number=number if isinstance(number, int) else 0,
+        remarks=tuple(map(_remark, remarks)) if isinstance(remarks, list) else (),
+        text=str(row.get("text") or row.get("content") or ""),
+        **{name: str(row.get(name) or "") for name in names},
+    )
+
+
+def _remark(value: Json) -> Remark:
+    """Results of earlier versions hold the words alone."""
+    if not isinstance(value, dict):
+        return Remark(str(value))
+    kind: RemarkKind = next((known for known in REMARK_KINDS if known == value.get("kind")), "fact")
+    return Remark(str(value.get("text") or ""), kind)
 
 
 def code_name(item: FoundItem) -> str:

@@ -40,12 +40,6 @@ def decode(text: str, expected: type[T]) -> T:
     return value
 
 
-def of_json(value: object, expected: type[T]) -> T:
-    """From the JSON of a value of ours. Raises pydantic's `ValidationError` for that of another shape."""
-    read: T = _adapter(expected).validate_python(value)
-    return read
-
-
 _ROW: TypeAdapter[dict[str, object]] = TypeAdapter(dict[str, object])
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 import regex
+from pydantic import TypeAdapter
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.deep.viewing import covered_items
@@ -19,7 +20,6 @@ from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
 from core.model.answer import AnswerFile, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
-from core.model.codec import of_json
 from core.model.job import JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.presentation import wording
@@ -419,6 +419,9 @@ class CheckedClaim:
         return Stand.MIXED if is_judged else Stand.UNCONFIRMED
 
 
+_EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
+
+
 def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:
     """The view of a result (`JobResult.details`) that `read_checks` reads."""
     return {
@@ -439,7 +442,8 @@ def read_checks(result: JobResult) -> list[CheckedClaim]:
     return [
         CheckedClaim(
             str(row.get("claim", "")),
-            *(of_json(row.get(side, ()), tuple[Evidence, ...]) for side in ("supporting", "contradicting")),
+            _EVIDENCE.validate_python(row.get("supporting", ())),
+            _EVIDENCE.validate_python(row.get("contradicting", ())),
         )
         for row in rows(result.details.get("checks"))
     ]
