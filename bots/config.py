@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from dotenv import dotenv_values, set_key
-from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, Field, field_validator
 
 from core.model import codec
 from core.model.errors import SetupError
@@ -27,10 +26,10 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # mallopt(3)
 _LARGE_BYTES = 512 * 1024  # given back when freed. Unset, it grows to the largest ever freed; 20 MB then lay about
 
 
-class BotSettings(BaseSettings):
+class BotSettings(BaseModel):
     """What the processes themselves need; every adapter reads its own variables from `environment()`."""
 
-    model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
+    model_config = {"populate_by_name": True}
 
     data: Path = Field(Path(".gorkd"), alias="GORKD_DATA")
     log_level: Literal["debug", "info", "warning", "error"] = Field("error", alias="GORKD_LOG_LEVEL")

@@ -40,6 +40,16 @@ def test_patience_is_a_factor_from_one_to_twenty(value: str) -> None:
         read_settings({"GORKD_PATIENCE": value})
 
 
+def test_only_what_is_given_is_read_and_blank_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compose hands an unset variable over as an empty one."""
+    monkeypatch.setenv("GORKD_RETENTION_DAYS", "")
+    monkeypatch.setenv("GORKD_PATIENCE", "7")
+
+    settings = read_settings({"GORKD_LOG_LEVEL": " Debug ", "GORKD_CACHE_INSTANT": " "})
+
+    assert (settings.retention_days, settings.patience, settings.log_level) == (0, 1.0, "debug")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
