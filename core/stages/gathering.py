@@ -350,7 +350,7 @@ MAX_ADDRESSES = 3  # of one question; more is a reading list, not a question
 ATTACHED, NAMED = "attachment", "asker"  # providers of what the asker brought
 _ADDRESS = regex.compile(r"<?(?P<url>https?://[^\s<>|\"'`]+)(?:\|[^<>]*)?>?", regex.IGNORECASE)
 _POINTER = r"(?:[,(\s]*\b(?:according\s+to|based\s+on|as\s+per|per|from|at|in|on|see|via|using|says|source:?)\s+)?"
-_POINTED = regex.compile(_POINTER + _ADDRESS.pattern, regex.IGNORECASE)
+_POINTED = regex.compile(r"\(?" + _POINTER + _ADDRESS.pattern, regex.IGNORECASE)
 _TRAILING = ".,;:!?*_)]}»”’"
 
 
@@ -377,12 +377,21 @@ def addresses_in(text: str) -> list[str]:
 
 
 def without_addresses(text: str) -> str:
-    """`text` with its addresses and what points to them taken out, as it is searched for.
+    """`text` with its addresses and what points to them taken out, as it is searched for; the ends of sentences stay.
 
     The whole text when nothing else is left.
     """
-    rest = " ".join(_POINTED.sub(" ", text).split())
+    rest = " ".join(_POINTED.sub(_left_of, text).split())
+    rest = regex.sub(r"^[.!?]\s|\s(?=[.!?]\s)", "", rest)
     return rest if any(char.isalpha() for char in rest) else text
+
+
+def _left_of(pointed: regex.Match[str]) -> str:
+    """Of an address the end of a sentence that another one follows, and a bracket that it does not close."""
+    behind = pointed["url"][len(_bare(pointed["url"])) :]
+    opened = "(" if pointed[0].startswith("(") and ")" not in behind else ""
+    ends = [char for char in behind if char in ".!?"]
+    return f"{ends[0]} " if ends and pointed.string[pointed.end() :].strip() else f" {opened}"
 
 
 async def read_given(job: ResearchJob, gathering: Gathering, deps: Deps, *, within_s: float) -> Given:

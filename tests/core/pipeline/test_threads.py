@@ -360,6 +360,12 @@ async def test_an_address_that_cannot_be_read_is_a_limitation(error: PageStatus)
     [
         ("Tell me more, see https://a.example/x.", ["https://a.example/x"], "Tell me more"),
         ("How tall is it according to https://a.example/x ?", ["https://a.example/x"], "How tall is it ?"),
+        (
+            "Tall (https://a.example/x). Is it, see https://b.example/y? Now.",
+            ["https://a.example/x", "https://b.example/y"],
+            "Tall. Is it? Now.",
+        ),
+        ("Why (see https://a.example/x) is it so?", ["https://a.example/x"], "Why is it so?"),
         ("<https://a.example/x|the page> says?", ["https://a.example/x"], "says?"),
         ("(https://a.example/w_(x))", ["https://a.example/w_(x)"], "(https://a.example/w_(x))"),
         ("a HTTP://A.example/ and https://www.a.example/ again", ["HTTP://A.example/"], "a and again"),
