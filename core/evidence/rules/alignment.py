@@ -496,13 +496,13 @@ _RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
 MIN_FUZZY_CHARS = 6
 MIN_STEM_CHARS = 5  # Milan and Milanese
-
-
 MIN_JOINED_CHARS = 8
 _OF_A_PLACE = ("ian", "an", "n", "ese", "ish", "ism", "sm", "ist", "i")  # Libyan of Libya, Nazism of Nazi
-
-
 _GENITIVE = regex.compile(r"['’]?s$")
+_OF_ENGLAND = (  # English is a language, too, and of people anywhere
+    r"(?<!English(?! (?:league|cup|clubs?|teams?|football|cricket|coast|count(?:y|ies)|towns?|villages?|cit(?:y|ies)|"
+    r"ports?|countryside|law|throne|crown|king|queen|parliament|government|army|navy)\b))"
+)
 
 
 @cache
@@ -510,7 +510,9 @@ def _aliases() -> dict[str, regex.Pattern[str]]:
     """For each word of a name all that the same is called: the UK, Britain."""
     groups = [[alias.strip() for alias in row.replace("\n", " ").split(", ")] for row in rows("aliases")]
     return {
-        word: regex.compile(rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?:['’]?s)?(?!\p{{L}})")
+        word: regex.compile(
+            rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?:['’]?s)?(?!\p{{L}}){_OF_ENGLAND}"
+        )
         for group in groups
         for alias in group
         for word in regex.findall(r"[\w-]+(?:\.\w+)*", alias)

@@ -120,7 +120,7 @@ def _is_self(pair: Comparison) -> bool:
         return False
     said = pair.wider.text.lower()
     is_theirs = match["noun"] == "authors" and match.string == pair.before.text  # "They", of whom it was said already
-    is_told = match["tells"] is not None and not pair.before.content
+    is_told = match["tells"] is not None and not pair.before.content and _other_subject(pair, pair.before) is None
     return is_theirs or is_told or match["noun"].lower() in said or _WE.search(said) is not None
 
 

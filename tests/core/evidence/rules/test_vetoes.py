@@ -288,6 +288,8 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The room opened in Lund in 1878, so it was banned.",
         "The room opened in Lund in 1878.",
     ),
+    ("language for country", "The song of Lund was written in England.", "The song of Lund was written in English."),
+    ("told of another", "The study found that fever fell.", "Earlier work by Hart found that fever fell."),
     ("other speaker", "According to Hart, the mine was empty.", "According to Voss, the mine was empty."),
     ("no antecedent", "He crossed the strait in 1849.", "He crossed the strait in 1849."),
     ("fragment", "Two railway tracks", BRIDGE),
