@@ -72,13 +72,16 @@ class ToolConfig:
 
 
 def check_names(tool: ToolConfig, params: Mapping[str, Json]) -> None:
-    """Raises `InvalidQuery` for an argument that the tool does not know: silently left out, it would be missed."""
-    properties = tool.input_schema["properties"]
+    """Raises `InvalidQuery` for an argument that the tool does not know, and where one that it needs is not given."""
+    properties, needed = tool.input_schema["properties"], tool.input_schema.get("required")
     known = [*properties] if isinstance(properties, Mapping) else []
     either = {"query", "question"} if tool.name in TOOLS and {"query", "question"} & set(known) else set()
     if unknown := sorted(params.keys() - known - either):
         named = ", ".join(one_line(name)[:100] for name in unknown[:5])
         raise InvalidQuery(f"{tool.name} takes no {named}; it takes {', '.join(known) or 'nothing'}.", rule="arguments")
+    given = params.keys() | (either if either & params.keys() else set())
+    if missing := [name for name in known if isinstance(needed, list) and name in needed and name not in given]:
+        raise InvalidQuery(f"{tool.name} needs {', '.join(missing)}.", rule="arguments")
 
 
 def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
@@ -291,10 +294,10 @@ def _concluded(ended: _Ended, kind: str, data: dict[str, Json]) -> ToolResult:
 
 
 def _failed_text(ended: _Ended) -> str:
-    """Why there is no answer, and what had been found by then: it is not lost."""
+    """Why there is no answer, what had been found by then, which is not lost, and the id that `retry` takes."""
     found = [f"- {one_line(source.title)} <{public_address(source.url)}>" for source in ended.sources]
     heading = [f"{wording.FOUND_SO_FAR}, unchecked:"] if found else []
-    return "\n".join([wording.failure_sentence(ended.job), *heading, *found])
+    return "\n".join([wording.failure_sentence(ended.job), *heading, *found, ended.job.id])
 
 
 def _question(params: Mapping[str, Json]) -> str:

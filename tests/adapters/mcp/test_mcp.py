@@ -141,6 +141,8 @@ WRONG = {
         "export takes no format; it takes job_id, form.",
     ),
     "one where there are none": ("list_watches", {"tenant": "x"}, "list_watches takes no tenant; it takes nothing."),
+    "no argument": ("retry", {}, "retry needs job_id."),
+    "no watch": ("stop_watching", {}, "stop_watching needs watch_id."),
     "another tool": ("weather", {}, "no tool"),
 }
 
@@ -161,10 +163,11 @@ async def test_a_failed_job_is_an_error_with_the_output_of_one(world, tmp_path):
 
     async with over_stdio(world, tmp_path) as client:
         done = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S)
+        again = await client.call_tool("retry", {"job_id": done.content[0].text.rpartition("\n")[2]}, ANSWER_S)
 
     assert done.is_error
     assert done.structured_content["status"] == "error"
-    assert done.content[0].text
+    assert again.structured_content["status"] == "failed"
 
 
 async def test_http_needs_a_token_to_be_set(world, tmp_path):
