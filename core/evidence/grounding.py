@@ -93,7 +93,7 @@ _LIST_OF_SOURCES = (
 )
 OWN_LIST = regex.compile(rf"\W*(?:\d+[.)]\s*)?(?:{_LIST_OF_SOURCES})(?: cited| used)?\W*", regex.IGNORECASE)  # its head
 _REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
-_FOOTNOTE = regex.compile(r"\W*\[\^?\d{1,3}\]:.*(?<!\p{Ll}[.!?]\W*)", regex.DOTALL)  # that is no sentence
+_FOOTNOTE = regex.compile(r"\W*\[\^?\d{1,3}\]:(?!.*(?:\b(?:are|is|was|had|fell|rose|\p{L}{2,}ed)\b|%)).*[^\s.!?]")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 

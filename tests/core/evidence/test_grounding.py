@@ -276,6 +276,9 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
         pytest.param(f"{BULGES} [1].\n\n[^1]: A study of tides\n[^2]: The trial", f"{BULGES} [1].", id="footnotes"),
         pytest.param(f"{DEATHS} [2].\n\n[^1]: {BULGES}.", f"{DEATHS} [2].\n\n[1]: {BULGES}.", id="a note that says it"),
         pytest.param(
+            f"{BULGES} [1].\n\n[^2]: {DEATHS}.", f"{BULGES} [1].\n\n[2]: {DEATHS}.", id="one that ends in a year"
+        ),
+        pytest.param(
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
             id="code of a source",
