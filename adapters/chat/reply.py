@@ -157,29 +157,33 @@ class EditPace:
 
 
 class Tongues:
-    """What people are spoken to in, as last seen: what their workspace wants, and their own locale on the platform."""
+    """What people are spoken to in, as last seen: what their workspace has set, and their own locale there."""
 
     def __init__(self, rules: SettingsDesk) -> None:
         self._rules = rules
-        self._wanted: dict[str, str] = {}
+        self._seen: dict[str, TenantSettings] = {}
         self._locales: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    def note_workspace(self, tenant: str, language: str) -> None:
-        self._wanted[tenant] = language
+    def note_workspace(self, tenant: str, settings: TenantSettings) -> None:
+        self._seen[tenant] = settings
 
     async def settings_of(self, tenant: str) -> TenantSettings:
-        """As they are now, the language noted. Raises `StoreError`."""
+        """As they are now, and noted. Raises `StoreError`."""
         settings = (await self._rules.show(tenant)).settings
-        self.note_workspace(tenant, settings.spoken)
+        self.note_workspace(tenant, settings)
         return settings
+
+    async def settings_soon(self, tenant: str) -> TenantSettings | None:
+        """As they are now or, where a store that waits for another program does not say, as last seen, if ever."""
+        with best_effort(_log.warning, "settings of a workspace not read", of=(GorkdError, TimeoutError)):
+            async with asyncio.timeout(LEARN_S):
+                return await self.settings_of(tenant)
+        return self._seen.get(tenant)
 
     async def learn_workspace(self, tenant: str) -> None:
         """Before the first word to anybody there; from then on it is noted with each question."""
-        if tenant in self._wanted:
-            return
-        with best_effort(_log.warning, "language of a workspace not read", of=(GorkdError, TimeoutError)):
-            async with asyncio.timeout(LEARN_S):
-                await self.settings_of(tenant)
+        if tenant not in self._seen:
+            await self.settings_soon(tenant)
 
     def note_person(self, tenant: str, person: str, locale: str) -> None:
         self._locales[tenant, person] = locale
@@ -188,7 +192,8 @@ class Tongues:
 
     def of(self, tenant: str, person: str = "", *, said: str = "", locale: str = "") -> tuple[str, str, str]:
         """For `speaking`: the workspace's, that of what was `said`, the person's."""
-        return self._wanted.get(tenant, ""), language_of(said), locale or self._locales.get((tenant, person), "")
+        seen = self._seen.get(tenant)
+        return seen.spoken if seen else "", language_of(said), locale or self._locales.get((tenant, person), "")
 
 
 @contextmanager

@@ -110,7 +110,7 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
         try:
             settings = read_settings(given, (await bot.rules.show(tenant)).settings)
             changes = await bot.rules.save(tenant, settings, version=version, who=str(interaction.user.id))
-            bot.tongues.note_workspace(tenant, settings.spoken)
+            bot.tongues.note_workspace(tenant, settings)
             notice = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
         except SettingsRefused as refused:
             wrong = "\n".join(

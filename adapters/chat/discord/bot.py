@@ -491,14 +491,17 @@ async def ask_here(
 
     `private` None is what the server has set. A `refusal` is said instead of an answer.
     """
-    place = await bot.placed(place_of_interaction(interaction))
-    private = place.settings.visibility == "private" if private is None else private
+    here = place_of_interaction(interaction)
+    if private is None:  # what is not known to be everybody's is its asker's
+        seen = await bot.tongues.settings_soon(here.scope.tenant)
+        private = seen is None or seen.visibility == "private"
     spot = await acknowledge(interaction, ephemeral=private or bool(refusal))
     if spot is None:
         return
     if refusal:
         await bot.reply(spot).edit(bot.voice.refusal(refusal))
         return
+    place = await bot.placed(here)
     asked = replace(
         request,
         scope=place.own_scope if private else place.scope,

@@ -118,7 +118,7 @@ class Administration:
         try:
             settings = read_settings(given, (await self.desk.show(tenant)).settings)
             changes = await self.desk.save(tenant, settings, version=version, who=user)
-            self.tongues.note_workspace(tenant, settings.spoken)
+            self.tongues.note_workspace(tenant, settings)
         except SettingsRefused as refused:
             return _errors(refused.refusals, refused.user_message, given)
         except SettingsChanged as changed:

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from core.presentation import wording
+from tests.adapters.durable.test_disk import locked
 from tests.loopback.discord_data import ASKER, OTHER, Interaction, Message
 from tests.loopback.discord_house import House, discord_house, is_final
 from tests.loopback.discord_world import Fault
@@ -131,6 +132,18 @@ async def test_what_meets_records_that_are_away_is_answered_when_they_are_back(h
 
     assert said == wording.RECORDS_AWAY
     assert house.discord.replies_to(asked) == [told]
+
+
+async def test_commands_are_acknowledged_while_another_program_holds_the_records(house: House):
+    """Discord waits 3 s; what is said is stored and answered when the file is free."""
+    await house.final(ask(house, "command"))
+    asked = []
+    with locked(Path(house.env["GORKD_DATA"]) / "gorkd.db"):
+        for _ in range(3):  # the first's question waits to be written, and everything read of the file behind it
+            asked.append(ask(house, "command"))
+            await house.discord.until(lambda: asked[-1].acked_s is not None, within_s=3)
+
+    assert ["Research Complete" in (await house.final(one)).text for one in asked] == [True] * 3
 
 
 @pytest.mark.parametrize("way", ["command", "message"])
