@@ -227,7 +227,7 @@ async def _ask_for_model(talk: _Talk) -> None:
     talk.console.print("  k  " + say("a key of OpenAI's"), soft_wrap=True)
     talk.console.print("  u  " + say("the address of any other OpenAI-compatible endpoint"), soft_wrap=True)
     while True:
-        choice = talk.ask(say("Which (Enter for none: answers are then quoted)")).lower()
+        choice = talk.ask(say("Which (Enter for none: answers are then quoted)"))
         if not choice:
             return
         values = _model_settings(talk, choice, servers)
@@ -240,7 +240,10 @@ async def _ask_for_model(talk: _Talk) -> None:
 
 
 def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str] | None:
-    """None where the choice is none, {} where nothing was said of it."""
+    """None where the choice is none, {} where nothing was said of it. Names will do: `ollama`, `openai`."""
+    named = {"openai": "k", "key": "k", "address": "u", "url": "u"}
+    named |= {server.name.casefold(): str(number) for number, server in enumerate(servers, 1)}
+    choice = named.get(choice.casefold(), choice.casefold())
     if choice.isdecimal() and 1 <= int(choice) <= len(servers):
         server = servers[int(choice) - 1]
         first = server.models[0] if server.models else ""

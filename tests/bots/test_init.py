@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from adapters.cli.init import _SEARCH, _ask_for, _init, _Talk
+from adapters.cli.init import _SEARCH, _ask_for, _ask_for_model, _init, _Talk
 from adapters.cli.running import Exit, Setup
 from adapters.llm.probe import find_servers
 from core.pipeline.checkup import Finding, FoundServer
@@ -111,7 +111,7 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
         del env["GORKD_PROVIDERS"]  # as chosen by what is connected
         async with typed_into(tmp_path, "init", "--ask", "What is a lighthouse?", env=env) as (terminal, process):
             await terminal.told("quoted): ", "x", "x is none of these")
-            await terminal.told("quoted): ", "k")
+            await terminal.told("quoted): ", "OpenAI")
             await terminal.told("key (sk-…): ", "")
             assert "none of these" not in await terminal.told("quoted): ", "u")
             await terminal.told("https://host/v1: ", world.model.url.removesuffix("/v1"))
@@ -252,3 +252,23 @@ async def test_what_is_typed_stays_where_nothing_answers(
     assert talk.found == ({"TAVILY_API_KEY": "tvly-typed"} if is_away else {})
     assert talk.lines == ([""] if is_away else [])
     assert ("Kept untried" in capsys.readouterr().out) is is_away
+
+
+@pytest.mark.parametrize("typed", ["2", "lm studio", "LM Studio"])
+async def test_a_server_is_chosen_by_its_number_or_its_name(typed: str, tmp_path: Path) -> None:
+    """N-26: as it stands in the list, in any case."""
+
+    async def examine(values: Mapping[str, str], part: str) -> list[Finding]:
+        return [Finding(part, "ok", "")]
+
+    async def two_servers() -> list[FoundServer]:
+        return [FoundServer(name, f"http://{name[:2]}/v1", ("loop-1",)) for name in ("Ollama", "LM Studio")]
+
+    talk = Typing(
+        Console(), Setup(tmp_path / ".env", {}, frozenset(), lambda values: None, examine, two_servers, ""), {}
+    )
+    talk.lines = [typed]
+
+    await _ask_for_model(talk)
+
+    assert talk.found == {"OPENAI_BASE_URL": "http://LM/v1", "GORKD_MODEL": "loop-1"}
