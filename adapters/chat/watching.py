@@ -107,7 +107,8 @@ async def obey_wish(
                 channel=there.channel, thread=there.thread, is_private=there.scope.is_one_persons,
             )  # fmt: skip
             begun = await begin(request, rhythm=rhythm, address=there.told(wish.manner), manner=wish.manner)
-            return WatchSaid((words.begun_line(begun),))
+            ends = [say(words.SEE_OR_STOP)] if wish.kind == "schedule" else []
+            return WatchSaid((" ".join([words.begun_line(begun), *ends]),))
         case "list":
             theirs = await desk.of(place.scope.tenant, place.asker)
             aside = [watch.id for watch in theirs if place.is_overheard and watch.scope != place.scope]

@@ -23,7 +23,7 @@ from adapters.cli.settings import JobId
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
 from core.library.paper import PAPER_SCHEME, with_marks
-from core.library.wording import EMPTY
+from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
 from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest
@@ -46,7 +46,7 @@ from core.presentation.render import (
     printable,
 )
 from core.text.saying import say as said
-from core.text.saying import say_again, speaking, spoken
+from core.text.saying import say_again, say_published, speaking, spoken
 
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
 
@@ -281,7 +281,6 @@ _MARKUP = re.compile(
 )
 
 
-EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
 _HEADING = re.compile(r"#{1,6} +(?=\S)")
 
 
@@ -328,7 +327,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
     remarks = [say_place(source.metadata.provider)]
     if source.metadata.published_at:
-        remarks.append(wording.day(source.metadata.published_at))
+        remarks.append(say_published(source.metadata.published_at))
     remarks += wording.caveats(source)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))

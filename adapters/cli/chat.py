@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
+from adapters.cli.ask import print_standing
 from adapters.cli.running import Chatting, Exit, Operating, read_file, say
 from core.library import wording
 from core.library.paper import shelves_of
@@ -145,7 +145,7 @@ def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
-        text = text.replace(said_so(words), said_so(EMPTY_AT_TERMINAL))
+        text = text.replace(said_so(words), said_so(wording.EMPTY_AT_TERMINAL))
     if not reply.title:
         console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return

@@ -11,6 +11,7 @@ STAGE_3 = "✍️  Stage 3: Synthesizing answer from evidence..."
 FOUND_PAPERS = "   Found {papers} relevant papers"
 FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
 EMPTY = "The library is empty; send a PDF and say “add to library”, or name an arXiv id, a DOI or an address."
+EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
 OTHER_LANGUAGE = (
     "Without embeddings, papers in another language than the question are found only by names, numbers and words that "

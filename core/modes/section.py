@@ -12,6 +12,7 @@ from core.evidence.confidence import score_confidence
 from core.evidence.structure import assemble
 from core.library.funnel import Shelves, to_source
 from core.library.paper import Paper, shelves_of
+from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.config import SectionSettings
 from core.model.errors import GorkdError, InvalidQuery
@@ -42,7 +43,6 @@ from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
 from core.text.saying import later, say, say_again, say_many
 
-NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
 NO_EMBEDDER = "Passages were found by their words alone: nothing here compares meanings."
 OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
@@ -72,9 +72,7 @@ async def run(work: Work) -> JobResult:
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     if not papers:
-        raise EmptyLibrary(
-            "no papers", user_message=say(NO_PAPERS), operator_message=f"{NO_PAPERS} `gorkd library add` does."
-        )
+        raise EmptyLibrary("no papers", user_message=say(EMPTY), operator_message=EMPTY_AT_TERMINAL)
     table = await work.steps.run("keys", partial(_keys, papers), KeyTable)
     draft = _Draft(work, model, brief, shelves, papers, table.keys, wanted)
     for section in sections:

@@ -26,9 +26,9 @@ from core.model.job import ResearchJob
 from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.card import answer_card
-from core.presentation.render import is_used, iso_utc, one_line, printable
+from core.presentation.render import is_used, one_line, printable
 from core.text.numbers import MONTHS
-from core.text.saying import say, say_again
+from core.text.saying import say, say_again, say_published
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -465,7 +465,8 @@ def _source(source: Source) -> str:
     """
     local = _unmarked(file_name(source.url)) if source.url.startswith("file:") else ""
     name = _unmarked(one_line(source.title)) or local or _unmarked(source.url)
-    where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
+    published = source.metadata.published_at
+    where = [part for part in (source.metadata.domain, say_published(published) if published else "") if part]
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
     place = f"File {local}" if local else f"<{address}>"
     return f"[{source.number}] {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"

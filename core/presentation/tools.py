@@ -13,7 +13,8 @@ from functools import partial
 
 from core.deep.viewing import TOOL_NAME, source_json
 from core.library.desk import pick
-from core.library.paper import Index, Paper, shelves_of
+from core.library.paper import Index, Paper, find_papers, shelves_of
+from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import Attachment, Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
@@ -119,8 +120,11 @@ async def execute_library_find(params: Mapping[str, Json], researcher: Researche
 
 async def execute_library_read(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery`, also for a paper or a page that is not there."""
-    shelves, page = shelves_of(scope), params.get("page", 1)
-    paper = pick(await researcher.library.papers(shelves), text_of(params, "paper_id").strip())
+    shelves, page, named = shelves_of(scope), params.get("page", 1), text_of(params, "paper_id").strip()
+    papers = await researcher.library.papers(shelves)
+    if not find_papers(papers, named):
+        raise InvalidQuery(f"There is no paper {named[:80]!r} in this library; library_find lists them.", rule="paper")
+    paper = pick(papers, named)
     pages = (await researcher.library.text(shelves, paper.id)).split("\f")
     if not isinstance(page, int) or isinstance(page, bool) or not 1 <= page <= len(pages):
         raise InvalidQuery(f"page must be a whole number from 1 to {len(pages)}.", rule="page")
@@ -237,6 +241,7 @@ async def _run(
         has_ended = True
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
+        text = text.replace(EMPTY, EMPTY_AT_TERMINAL)
         yield conclude(_Ended(job, for_others(job_json(job, result, sources)), text, sources))
     finally:
         if not has_ended and not is_shared:

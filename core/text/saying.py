@@ -295,6 +295,12 @@ def say_day(moment: datetime) -> str:
     return format_date(moment, "long", locale=spoken())
 
 
+def say_published(moment: datetime) -> str:
+    """`3 March 2024`; `2024` for its first moment, as which a year is kept of which no more is known."""
+    is_year = (moment.month, moment.day, moment.hour, moment.minute) == (1, 1, 0, 0)
+    return str(moment.year) if is_year else say_day(moment)
+
+
 def say_weekdays(days: Sequence[int]) -> str:
     """`Monday and Friday`, counted from Monday as 0."""
     if spoken() == ENGLISH:

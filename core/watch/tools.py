@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.model.errors import InvalidQuery
 from core.model.job import Json, ResearchRequest, Scope
-from core.presentation.render import iso_utc
+from core.presentation.render import iso_utc, one_line
 from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape, text_of, texts
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound
@@ -29,7 +29,8 @@ _WATCH: Mapping[str, Json] = shape(
 async def _list(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
     watches = [watch for watch in await desk.of(scope.tenant) if watch.scope == scope]
     shown = [await _shown(watch, desk) for watch in watches]
-    return ToolResult("\n".join(words.list_lines(watches)), {"type": "watches", "data": {"watches": list(shown)}})
+    text = "\n".join(map(_line, shown)) or "Nothing is watched here; watch begins it."
+    return ToolResult(text, {"type": "watches", "data": {"watches": list(shown)}})
 
 
 async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
@@ -49,7 +50,9 @@ async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> T
         watch = await desk.watch_source(subject, ResearchRequest(subject, scope), rhythm=rhythm)
     else:
         watch = await desk.schedule(ResearchRequest(subject, scope), rhythm=rhythm)
-    return ToolResult(words.begun_line(watch), {"type": "watch", "data": await _shown(watch, desk)})
+    shown = await _shown(watch, desk)
+    text = f"{_line(shown)}\nlist_watches gives what it found, stop_watching ends it."
+    return ToolResult(text, {"type": "watch", "data": shown})
 
 
 async def _stop(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
@@ -59,6 +62,12 @@ async def _stop(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> To
         raise WatchNotFound(watch.id)
     stopped = await desk.stop(watch)
     return ToolResult(words.STOPPED, {"type": "watch", "data": await _shown(stopped, desk)})
+
+
+def _line(shown: Mapping[str, Json]) -> str:
+    """As `_shown` gives it, for who reads only the text."""
+    line = f"{shown['id']}: {one_line(str(shown['subject']))} – {shown['rhythm']}, next {shown['next_at']}"
+    return f"{line}\n{shown['last_told']}" if shown["last_told"] else line
 
 
 async def _shown(watch: Watch, desk: WatchDesk) -> dict[str, Json]:

@@ -252,10 +252,9 @@ OFFER_COST = (
     "About {cost} a run in which something may have changed (at most {month} a month when looked at daily); "
     "next to nothing otherwise."
 )
-ASKED = "I ask this {often}, first on {first} UTC, until {until}. Say `watch list` to see or stop it."
-ASKED_AT_COST = (
-    "I ask this {often}, first on {first} UTC; about {cost} a run, until {until}. Say `watch list` to see or stop it."
-)
+ASKED = "I ask this {often}, first on {first} UTC, until {until}."
+ASKED_AT_COST = "I ask this {often}, first on {first} UTC; about {cost} a run, until {until}."
+SEE_OR_STOP = "Say `watch list` to see or stop it."
 WATCHED = "Watching this question {often}, first on {first} UTC, until {until}."
 WATCHED_AT_COST = "Watching this question {often}, first on {first} UTC; about {cost} a run, until {until}."
 PAGE_WATCHED = "Watching that page {often}, first on {first} UTC, until {until}."

@@ -68,7 +68,7 @@ from core.presentation.help import HOW_TO_ASK, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say, say_many
+from core.text.saying import say, say_many, say_published
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
 from core.watch.words import (
@@ -439,7 +439,7 @@ def _source_line(source: Source, quote: str = "") -> str:
         f"*[{source.number}]* {named}",
         host or plain(source.metadata.domain or source.metadata.provider, LINE_ROOM),
     ]
-    remarks += [wording.day(source.metadata.published_at)] if source.metadata.published_at else []
+    remarks += [say_published(source.metadata.published_at)] if source.metadata.published_at else []
     remarks += [say(wording.INSTRUCTS)] if source.instructs else []
     return " · ".join(filter(None, remarks)) + (f"\n> {plain(quote, QUOTE_ROOM)}" if quote else "")
 

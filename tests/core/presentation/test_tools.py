@@ -84,11 +84,15 @@ async def test_papers_are_found_read_and_asked():
 
 
 @pytest.mark.parametrize(
-    "asked", [{"paper_id": "none"}, {"paper_id": "2401.00001", "page": 9}, {"paper_id": "2401.00001", "page": "1"}],
-    ids=["no such paper", "no such page", "no number"],
-)  # fmt: skip
-async def test_what_is_not_in_the_library_is_refused(asked: Mapping[str, Json]):
-    with pytest.raises(InvalidQuery):
+    ("asked", "said"),
+    [
+        pytest.param({"paper_id": "none"}, "library_find lists them", id="no such paper"),
+        pytest.param({"paper_id": "2401.00001", "page": 9}, "from 1 to 3", id="no such page"),
+        pytest.param({"paper_id": "2401.00001", "page": "1"}, "whole number", id="no number"),
+    ],
+)
+async def test_what_is_not_in_the_library_is_refused(asked: Mapping[str, Json], said: str):
+    with pytest.raises(InvalidQuery, match=said):
         await called(await library(), "library_read", **asked)
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import pytest
 
 from core.library.paper import StoredChunk
+from core.library.wording import EMPTY
 from core.model.answer import Verdict
 from core.model.config import SectionSettings
 from core.model.errors import ModelTimeout
 from core.model.job import Attachment, JobStatus
 from core.model.ports import ChatDelta, ChatRequest
-from core.modes.section import MODE, NO_PAPERS
+from core.modes.section import MODE
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.wording import needs_model
 from core.section.evidence import KeptEvidence
@@ -377,7 +378,7 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
         ended = await deps.jobs.get(job.id)
         said.append(ended.error.message)
 
-    assert said == [f"{needs_model('Writing a section')} The mode `quick` works without one.", NO_BRIEF, NO_PAPERS]
+    assert said == [f"{needs_model('Writing a section')} The mode `quick` works without one.", NO_BRIEF, EMPTY]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from core.text.saying import (
     say_day,
     say_many,
     say_number,
+    say_published,
     speaking,
     spoken,
 )
@@ -237,3 +238,20 @@ def test_every_reason_for_a_doubt_can_be_said_again() -> None:
     assert len(reasons) >= 40
     assert unsaid == []
     assert several == "die Quelle sagt 40, nicht 60; die Quelle sagt „about“; of its own"
+
+
+@pytest.mark.parametrize(
+    ("published", "english", "german"),
+    [
+        pytest.param("1998-01-01T00:00", "1998", "1998", id="of a year"),
+        pytest.param("1998-03-02T00:00", "2 March 1998", "2. März 1998", id="of a day"),
+        pytest.param("1998-01-01T09:30", "1 January 1998", "1. Januar 1998", id="of an hour"),
+    ],
+)
+def test_a_date_is_said_as_precisely_as_it_is_known(published: str, english: str, german: str) -> None:
+    """A year without a month is kept as its first moment."""
+    moment = datetime.fromisoformat(published)
+
+    assert say_published(moment) == english
+    with speaking("de"):
+        assert say_published(moment) == german

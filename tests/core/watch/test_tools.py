@@ -37,6 +37,10 @@ async def test_a_program_begins_lists_and_ends_watches_of_its_own_scope(other: S
 
     assert [one["rhythm"] for one in listed] == ["every 12 hours", "every Monday at 09:00 (Europe/Berlin)"]  # type: ignore[index,union-attr,call-overload]
     assert elsewhere == []
+    assert page.text == (
+        f"{page.data['id']}: https://tower.example/feed – every 12 hours, next {page.data['next_at']}\n"
+        "list_watches gives what it found, stop_watching ends it."
+    )
     assert ended.data["is_active"] is False
     assert [one["id"] for one in (await call(researcher, "list_watches")).data["watches"]] == [asked.data["id"]]  # type: ignore[index,union-attr,call-overload]
 

@@ -15,6 +15,7 @@ from core.watch.words import (
     END_FIRST,
     HELP,
     RHYTHMS,
+    SEE_OR_STOP,
     begun_line,
     command_wish,
     in_zone,
@@ -188,6 +189,7 @@ def test_a_change_and_a_rhythm_are_told_in_the_language_spoken():
         ]
         assert begun_line(watch, 0.05) == (
             "Ich frage das jeden Montag und Freitag um 09:00 (UTC), zuerst am 3. März 2026, 08:00 UTC; etwa $0,05 je "
-            "Durchlauf, bis zum 1. April 2026. `watch list` zeigt und beendet es."
+            "Durchlauf, bis zum 1. April 2026."
         )
+        assert say(SEE_OR_STOP) == "`watch list` zeigt und beendet es."
         assert why_ended(ended(watch, "it was stopped")) == "es wurde beendet"
