@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NoReturn, get_args
 
@@ -142,7 +143,11 @@ async def get_job(request: web.Request) -> web.Response:
         context |= {"exports": [(kind, export.name) for kind, export in exports_of(job, result).items()]}
         links, asked = request.app[LINKS], await researcher.conversation(job)  # the job's own without an address
         others = [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
-        context |= {"changes": changes, "conversation": others}
+        context |= {"changes": changes, "conversation": others, "improves": ""}
+        if job.request.basis and job.request.feedback:
+            with suppress(JobNotFound):  # forgotten since
+                earlier = await researcher.job(job.request.basis)
+                context["improves"] = links.signed(earlier, f"/jobs/{earlier.id}")
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
         shown = page("job.html", request, context)
     if context["may_ask"] or context["voted"]:
@@ -170,12 +175,12 @@ async def post_steering(request: web.Request) -> web.Response:
 
 
 async def post_watch(request: web.Request) -> web.Response:
-    """Watch the answer daily, then back to its page."""
+    """Watch the answer daily, then back to its page, where what is said of it gets the focus, so that it is heard."""
     await require_asker(request)
     job = await local_job(request)
     rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
     await request.app[RESEARCHER].watching.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
-    raise web.HTTPSeeOther(_links(request, job).page)
+    raise web.HTTPSeeOther(_links(request, job).watched)
 
 
 async def post_stop_watching(request: web.Request) -> web.Response:
@@ -183,7 +188,7 @@ async def post_stop_watching(request: web.Request) -> web.Response:
     job, desk = await local_job(request), request.app[RESEARCHER].watching
     if watch := await desk.of_job(job):
         await desk.stop(watch)
-    raise web.HTTPSeeOther(_links(request, job).page)
+    raise web.HTTPSeeOther(_links(request, job).watched)
 
 
 async def post_follow_up(request: web.Request) -> web.Response:

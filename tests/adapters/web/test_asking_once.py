@@ -253,11 +253,17 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
         sent = [await client.post(unescape(action[1]), data=form, allow_redirects=False) for form in forms]
         places = [answer.headers["Location"] for answer in sent]
         improved = await site.researcher.job(places[0].rpartition("/")[2].partition("?")[0])
+        async for _ in site.researcher.follow(improved.id):
+            pass
+        shown = await (await client.get(places[0])).text()
 
     assert places[0] == places[1] != places[2]
     assert (improved.request.basis, improved.request.feedback) == (answered.id, IMPROVE_IT)
     assert improved.scope == answered.scope
     assert "?sig=" in action[1]
+    link = re.search(r'<a href="([^"]+)">an earlier answer</a>', shown)
+    assert link
+    assert unescape(link[1]) == site.page(answered).removeprefix(site.address)
 
 
 async def test_what_cannot_be_improved_is_said():

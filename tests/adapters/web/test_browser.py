@@ -436,6 +436,16 @@ async def test_keyboard_alone_reaches_the_answer_and_its_passage(browser: Browse
         await expect(page.locator("#passage")).to_be_in_viewport()
 
 
+async def test_watching_by_keyboard_leads_to_what_is_said_of_it(browser: Browser, site: Site, finished: ResearchJob):
+    """The page is another then: a screen reader tells what has the focus."""
+    async with visit(browser, site.page(finished)) as page:
+        for label, said in (("Watch daily", "Looked at every day"), ("Stop watching", "Watched no more")):
+            await page.focus(f"button:has-text('{label}')")
+            await page.keyboard.press("Enter")
+
+            await expect(page.locator("#watched:focus")).to_contain_text(said)
+
+
 async def test_keys_lead_from_citation_to_passage_and_back_and_can_be_switched_off(
     browser: Browser, site: Site, finished: ResearchJob
 ):
