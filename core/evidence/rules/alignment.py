@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import regex
 from rapidfuzz.distance import JaroWinkler
@@ -418,6 +418,19 @@ class Comparison:
         is_order = are_turned and not _OF_ORDER.isdisjoint((word.stem, said.stem))
         return not is_order and are_opposite(word.stem, said.stem)
 
+    def is_converse(self, word: Token) -> bool:
+        """Whether names, or what is compared, stand the other way round about the word: A lost to B, B defeated A."""
+        if (" by " in self.claim.text) is not (" by " in self.home.text):
+            return False  # a passive turns them, too
+        are_compared = all(" than " in reading.text for reading in (self.claim, self.home))
+        stems = Counter(one.stem for reading in (self.claim, self.home) for one in reading.content)
+        there = {one.stem: one.start for one in self.home.content if stems[one.stem] == 2}
+        found = [one for one in self.claim.content if one.stem in there and (are_compared or one.kind is Kind.NAME)]
+        return any(
+            one.start < word.start < other.start and there[one.stem] > there[other.stem]
+            for one, other in combinations(found, 2)
+        )
+
 
 def _alike(*words: Token) -> bool:
     """Whether both or none are comparatives: what is more frequent is so beside low back pain, too."""
@@ -506,17 +519,16 @@ _OF_ENGLAND = (  # English is a language, too, and of people anywhere
 
 
 @cache
-def _aliases() -> dict[str, regex.Pattern[str]]:
-    """For each word of a name all that the same is called: the UK, Britain."""
-    groups = [[alias.strip() for alias in row.replace("\n", " ").split(", ")] for row in rows("aliases")]
-    return {
-        word: regex.compile(
-            rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?:['’]?s)?(?!\p{{L}}){_OF_ENGLAND}"
-        )
-        for group in groups
-        for alias in group
-        for word in regex.findall(r"[\w-]+(?:\.\w+)*", alias)
-    }
+def _aliases() -> dict[str, list[regex.Pattern[str]]]:
+    """For each word of a name all that the same is called, of each that has it: the UK, Britain; the US, America."""
+    found: dict[str, list[regex.Pattern[str]]] = {}
+    for row in rows("aliases"):
+        group = [alias.strip() for alias in row.replace("\n", " ").split(", ")]
+        written = "|".join(map(regex.escape, group))
+        called = regex.compile(rf"(?<![\p{{L}}.])(?:{written})(?:['’]?s)?(?!\p{{L}}){_OF_ENGLAND}")
+        for word in {word for alias in group for word in regex.findall(r"[\w-]+(?:\.\w+)*", alias)}:
+            found.setdefault(word, []).append(called)
+    return found
 
 
 def is_called(name: Token, text: str, said: str = "") -> bool:
@@ -524,10 +536,12 @@ def is_called(name: Token, text: str, said: str = "") -> bool:
 
     `said` is what the name stands in: First Nations are not the UN.
     """
-    known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text)
-    if known is None or not known.search(text):
-        return False
-    return not said or any(found.start() <= name.start < found.end() for found in known.finditer(said))
+    known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text, [])
+    return any(
+        not said or any(found.start() <= name.start < found.end() for found in called.finditer(said))
+        for called in known
+        if called.search(text)
+    )
 
 
 def has_name(name: Token, reading: Reading, said: str = "") -> bool:

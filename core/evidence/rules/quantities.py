@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, match_tokens, pattern, rows
-from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
+from core.text.numbers import MONTHS, OF, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
@@ -148,7 +148,7 @@ def _fraction(match: regex.Match[str]) -> tuple[float, float]:
 
 def _count(written: str) -> float:
     lower = written.lower().replace(",", "")
-    return float(lower) if lower.isdigit() else float(_SMALL.get(lower, 1))
+    return float(lower) if lower[0].isdigit() else float(_SMALL.get(lower, 1))
 
 
 def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
@@ -434,7 +434,7 @@ def days_in(reading: Reading) -> dict[tuple[str, int], str]:
 
 def plain_days(reading: Reading) -> dict[tuple[str, int], str]:
     days: dict[tuple[str, int], str] = {}
-    for one, other in pairwise(reading.tokens):
+    for one, other in pairwise([token for token in reading.tokens if token.stem not in OF]):
         month, day = (one, other) if one.stem in MONTHS else (other, one)
         if month.stem in MONTHS and day.value is not None and 1 <= day.value <= 31:
             days.setdefault((month.stem, int(day.value)), f"{one.text} {other.text}")

@@ -31,6 +31,7 @@ from core.evidence.rules.words import (
     match_tokens,
     pattern,
     read,
+    stem,
 )
 from core.text.language import negations
 from core.text.sentences import sentences_of
@@ -203,7 +204,7 @@ def _check_compared(pair: Comparison) -> Iterator[Veto]:
     if pair.language != "en" or any(len(side) < 2 for side in sides):
         return
     (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
-    ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
+    ways = [{stem(word.lower()) for word in _MORE.findall(side[0].text)} for side in sides]
     is_one_way = all(ways) and not any(are_opposite(one, other) for one, other in product(*ways))
     if is_one_way and more & least and less & most and not less & least:
         yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")

@@ -474,11 +474,14 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     word, said = opposed[0] if opposed else (None, None)
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))
     denied += sum(said in scope for scope in denials(pair.home, pair.language))
+    if word and pair.is_converse(word):
+        return
     if word and said and len(opposed) % 2 and denied % 2 == 0 and exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     elif (
         (degrees := pair.opposed_anywhere)
         and exchanged(pair) is None
+        and not pair.is_converse(degrees[0])
         and not any(denials(reading, pair.language) for reading in (pair.claim, pair.home))
     ):
         yield Veto("opposites", Force.DOUBTS, f'the source says "{degrees[1].text}", not "{degrees[0].text}"')
@@ -504,7 +507,8 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
             and len(gap.claimed) <= MAX_ADDED
             and pair.differs_only_in(gap.claimed)
         ):
-            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
+            force = Force.DOUBTS if len(gap.said) <= len(gap.claimed) else Force.ASKS  # told otherwise, perhaps
+            yield Veto("wording", force, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
             return
 
 

@@ -131,9 +131,10 @@ def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
             token = _read_number(text, match, language)
         else:
             token = Token(word, word, word, match.start(), match.end(), Kind.SIGN)
-        if token.stem == "#0.5" and tokens[2:] and text[tokens[-3].end : token.start] == " and a ":  # five and a half
-            values = tuple(value + 0.5 for value in tokens[-3].values)
-            token = _quantity(text[tokens[-3].start : token.end], tokens[-3].start, token.end, values or token.values)
+        whole = tokens[-3] if word.lower() == "half" and tokens[2:] else token
+        if whole.values and text[whole.end : token.start] == " and a ":  # five and a half
+            values = tuple(value + 0.5 for value in whole.values)
+            token = _quantity(text[whole.start : token.end], whole.start, token.end, values)
             del tokens[-3:]
         if tokens and (tokens[-1].kind is Kind.NUMBER or tokens[-1].stem in OPENING):
             _add(text, tokens, token, "".join(words[at + 1 : at + 2]).lower(), language)

@@ -656,6 +656,67 @@ PASSED: list[tuple[str, str, str]] = [
         "Die Mühle steht seit 1788 an der Varn.",
         "Die Mühle von Lund wurde 1788 an der Varn gebaut.",
     ),
+    (
+        "most, mostly",
+        "Most of the genomes that were read are of land plants.",
+        "Genomes were read of all, but they are mostly those of land plants.",
+    ),
+    ("a half in words", "Mario Addison added six and a half sacks.", "Fellow lineman Mario Addison added 6½ sacks."),
+    (
+        "date in Spanish words",
+        "Tesla murió el 7/1/1943 en Nueva York.",
+        "Tesla murió en Nueva York el 7 de enero de 1943.",
+    ),
+    (
+        "kingdom of one name with other states",
+        "Das Vereinigte Königreich trat 1997 bei.",
+        "Großbritannien trat 1997 bei.",
+    ),
+    (
+        "lead in brackets",
+        "At 500 Hz, the new device was about 3 dBA quieter than the old one.",
+        "At low frequency (500 Hz), the new device was 3.0 dBA quieter than the old one.",
+    ),
+    (
+        "lead in another word",
+        "For people with a prior stroke, the drug brought a gain of 0.3 years.",
+        "For patients with a prior stroke, the drug brought a gain of 0.3 years.",
+    ),
+    (
+        "denied in other words",
+        "The first device yielded no usable data because of dead batteries.",
+        "The first device was not able to collect analyzable data because of dead batteries.",
+    ),
+    (
+        "who wins, who loses",
+        "The Mongols lost to the Tran at the battle of 1288.",
+        "The Tran defeated the Mongols at the battle of 1288.",
+    ),
+    (
+        "compared from the other side",
+        "Black patients were less likely to come than white patients.",
+        "White patients were more likely to come than black patients.",
+    ),
+    (
+        "says it with another verb",
+        "Lutero sostenía que los monjes podían romper los votos sin pecado.",
+        "Según Lutero, los monjes podían romper los votos sin pecado.",
+    ),
+    (
+        "the only one in other words",
+        "The only notable difference between the groups was the diameter.",
+        "The only significant difference between the groups was the diameter.",
+    ),
+    (
+        "decimals of a multiple",
+        "Men of the lowest grade had three times the mortality of the highest.",
+        "Men of the lowest grade had 3.12 times the mortality of the highest grade.",
+    ),
+    (
+        "title with a hyphen",
+        "The first settlement was established in October 1803.",
+        "The first settlement was established in October 1803 under Lieutenant-Governor David Collins.",
+    ),
     ("a figure set low", "The CO₂ of Lund fell in 1931.", "The CO2 of Lund fell in 1931."),
     (
         "passive with a year in it",
