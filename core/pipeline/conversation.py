@@ -24,7 +24,7 @@ from core.presentation.page_links import is_private
 from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
 from core.text.language import language_of
-from core.text.leaning import first_pointer, is_clause, leaning, without_opening
+from core.text.leaning import POLITE, first_pointer, is_clause, leaning, without_opening
 from core.text.saying import LANGUAGES, say, speaking
 from core.text.terms import STOPWORDS, terms
 from core.watch.words import read_wish
@@ -36,6 +36,7 @@ MAX_TURNS = 5  # questions and answers of a thread that a follow-up may refer to
 MAX_SHOWN = 20  # questions of a conversation that a page lists
 MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to stands in its first sentences
 
+_TOLD_ANEW = regex.compile(r"(?:explain|translate|summari[sz]e|rephrase|shorten|simplify|repeat|put|say)\b", regex.I)
 _REPLACED = frozenset("it they them he she him her its their his this that these those".split())
 
 ReplyKind = Literal[
@@ -44,10 +45,6 @@ ReplyKind = Literal[
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
-_POLITE = (
-    r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you|p[oe]r favore?|s['’]il (?:te|vous) pla[iî]t|svp"
-    r"|alsjeblieft|alstublieft))?"
-)
 # Who says that an answer is wrong, or doubts it, wants it checked again: nothing in these words is to be looked for.
 _WRONG = "|".join(
     (
@@ -227,7 +224,7 @@ def _words() -> tuple[list[tuple[ReplyKind, regex.Pattern[str]]], list[tuple[Rep
         with speaking(language):
             for kind, said in _LABELS.items():
                 labels[kind] = labels.get(kind, "") + "".join(f"|{regex.escape(say(label))}" for label in said)
-    wholes = [(kind, rf"{_PLEASE}(?:{words}{labels.get(kind, '')}){_POLITE}\s*[.!]*") for kind, words in _WHOLE]
+    wholes = [(kind, rf"{_PLEASE}(?:{words}{labels.get(kind, '')}){POLITE}?\s*[.!]*") for kind, words in _WHOLE]
     leads = [*_LED, *((kind, rf"(?:{labels[kind][1:]})\s*:\s*") for kind in ("improve", "deeper"))]
     return (
         [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in wholes],
@@ -337,9 +334,9 @@ def _is_direct(job: ResearchJob) -> bool:
     return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
 
 
-def needs_context(question: str) -> bool:
+def needs_context(question: str, behind: str = "") -> bool:
     """Whether the question leans on what was said before: a pronoun, an opening `and`, or next to no words."""
-    return is_template(question) or leaning(question) == "leans"
+    return is_template(question) or leaning(question, behind) == "leans"
 
 
 def stands_alone(question: str) -> bool:
@@ -364,15 +361,16 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     name in the place of the old one; where neither fits, it comes behind the last question. Questions that we have
     offered are asked of the last one that was none of them.
     """
-    if not turns or not needs_context(question):
+    if not turns or not needs_context(question, turns[-1].question):
         return question
     if is_template(question):
         return asked_of(question, turns[-1].question)
     last = topic_of(turns[-1].question)
-    names = parse_intent(last).entities
-    core = without_opening(question)
+    asking = bare if is_clause(bare := last.lstrip("¿¡ ")) else ""
+    names = [name for name in parse_intent(last).entities if not asking.startswith(name)]
+    core = without_opening(question, last)
     own = parse_intent(core).entities or parse_intent(core[:1].upper() + core[1:]).entities
-    pointer = first_pointer(core)
+    pointer = None if _TOLD_ANEW.match(core) else first_pointer(core)  # "translate it" is of what was answered
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
         owner = "" if not pointer["own"] else "'" if subject.endswith("s") else "'s"

@@ -280,15 +280,10 @@ def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: Rese
         question = read_query(one_line(said)) if isinstance(said, str) and said.strip() else job.query
     except InvalidQuery:
         return by_rules
-    if needs_context(question):
+    if needs_context(question) or normalise_question(question) == normalise_question(job.query):
         return by_rules
-    if normalise_question(question) == normalise_question(job.query):
-        question = ""
-    if question == by_rules.question:
-        return by_rules
-    text = without_addresses(question or job.query)[:MAX_QUERY_TEXT_CHARS]
-    first = replace(by_rules.search.queries[0], text=text)
-    intent = parse_intent(question or job.query)
+    first = replace(by_rules.search.queries[0], text=without_addresses(question)[:MAX_QUERY_TEXT_CHARS])
+    intent = parse_intent(question)
     search = replace(by_rules.search, queries=(first, *by_rules.search.queries[1:]))
     return replace(by_rules, intent=intent, search=search, question=question)
 

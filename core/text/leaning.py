@@ -17,6 +17,10 @@ from core.text.language import language_of, small_words, told_beside
 # `open` may be whole or not, which rules cannot tell: a model that knows the conversation may.
 Leaning = Literal["alone", "open", "leans"]
 
+POLITE = (
+    r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you|p[oe]r favore?|s['’]il (?:te|vous) pla[iî]t|svp"
+    r"|alsjeblieft|alstublieft))"
+)
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’-]*")
 _QUOTED = regex.compile(r"[\"“«„][^\"”»“]{2,200}[\"”»“]|(?<!\p{L})'[^']{2,200}'(?!\p{L})|https?://\S+")
 _NAMED = " Quoted "  # in place of what is quoted and of addresses, whose words are somebody else's
@@ -28,6 +32,7 @@ _PERSONS = frozenset({"he", "she", "him", "her", "his", "they", "them", "their"}
 _SOMEBODY = regex.compile(r"\b(?:who|an?|each|every|someone|somebody|anyone|everyone)\b", regex.IGNORECASE)
 _SINGULAR_ENDING = ("ss", "us", "is", "ics")
 _MAX_FRAGMENT = 4  # words; with one telling word among them a question is a part of one
+_MAX_REMARK = 8  # words; what asks nothing and is as short may be said of the answer before it
 _FEW = 2  # telling words, which may be short of one
 _LOOSE = regex.compile(r"\b[Tt]he\s+(?!\p{Lu})(?!.*\s(?:of|for|in|on|at|to|from|between|behind)\s+\p{L})")
 # There is one of each, so that "the" names it.
@@ -43,6 +48,7 @@ class _Words:
 
     opens: regex.Pattern[str]
     about: regex.Pattern[str]
+    adds: regex.Pattern[str]
     asks: regex.Pattern[str]
     points: regex.Pattern[str]
     empty: regex.Pattern[str]
@@ -53,27 +59,31 @@ class _Words:
     light: regex.Pattern[str]
 
 
-def leaning(question: str) -> Leaning:
-    """Whether it can be understood alone. Questions in languages whose rules are not known are `open`."""
-    said = _QUOTED.sub(_NAMED, question)
+def leaning(question: str, behind: str = "") -> Leaning:
+    """Whether it can be understood alone. Questions in languages whose rules are not known are `open`.
+
+    `behind` is the question before it, in whose language a few words are read that go on with it.
+    """
+    said = regex.sub(rf"(?i){POLITE}[.!]*$", "", " ".join(_QUOTED.sub(_NAMED, question).split()))
     if len(_LATIN.findall(said)) * 2 <= len(_LETTER.findall(said)):
         return "open"
-    language = language_of(said) or "en"
+    language = _language(said, behind)
     words = _words(language)
     core, is_opened = _without_opening(said, words)
     telling = _telling_words(core, language)
     points_back = next(_pointers(core, words, language), None) is not None
     if points_back or _is_part(core, telling, words, is_opened=is_opened):
         return "leans"
-    if is_opened or (len(telling) <= _FEW and not words.asks.match(core)):
+    is_remark = not core.rstrip().endswith("?") and len(_WORD.findall(core)) <= _MAX_REMARK
+    if is_opened or (not words.asks.match(core) and (len(telling) <= _FEW or is_remark)):
         return "open"
     is_loose = language == "en" and _LOOSE.search(core) and not _ONLY_ONE.search(core)
     return "open" if is_loose and len(telling) <= _FEW and not _names(core) else "alone"
 
 
-def without_opening(question: str) -> str:
+def without_opening(question: str, behind: str = "") -> str:
     """The question without `and`, `what about` and their like before it."""
-    return _without_opening(question, _words(language_of(question) or "en"))[0]
+    return _without_opening(question, _words(_language(question, behind)))[0]
 
 
 def is_clause(question: str) -> bool:
@@ -85,6 +95,14 @@ def first_pointer(question: str) -> regex.Match[str] | None:
     """The first word that points at what was named before the question; None where there is none."""
     language = language_of(question) or "en"
     return next(_pointers(question, _words(language), language), None)
+
+
+def _language(question: str, behind: str) -> str:
+    """Whose rules it is read by: a fragment's own words tell no language, but that it goes on with what was asked."""
+    own = language_of(question) or "en"
+    words = _words(language_of(behind) or own)
+    goes_on = any(one.match(question.lstrip("¿¡ ")) for one in (words.opens, words.about, words.adds))
+    return language_of(behind) or own if goes_on and len(_WORD.findall(question)) <= _MAX_REMARK else own
 
 
 def _telling_words(text: str, language: str = "en") -> list[str]:
@@ -153,6 +171,11 @@ def _agrees(pointer: str, noun: str, before: str) -> bool:
 def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: bool) -> bool:
     """A part of a question: next to no words, or a noun that lacks what it is of."""
     is_clause = bool(words.asks.match(core))
+    added = None if is_clause or "," in core else words.adds.match(core)
+    if added and (
+        sum(word in telling for word in _WORD.findall(core, added.end())) <= 1 or _WITH_ARTICLE.fullmatch(core)
+    ):
+        return True
     if not telling or _lacks_complement(core, telling, words):
         return True
     if is_opened and not is_clause:
@@ -164,6 +187,10 @@ def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: boo
     return is_short and not is_definition and (is_clause or core.rstrip().endswith("?"))
 
 
+_WITH_ARTICLE = regex.compile(
+    r"\p{L}+ (?:an?|the|my|d(?:as|e[mnr]?|ie)|ein\p{L}{0,2}|l[aeo]s?|une?|el|il|gli|[aio]s?|uma?|het|een)(?: \S+){1,3}",
+    regex.I,
+)
 _DEFINES = regex.compile(
     r"(?:what|who|where|when)(?:\s+(?:is|are|was|were)|['’]s)\b|(?:define|explain|describe)\b"
     r"|(?:was|wer|wo|wann)\s+(?:ist|sind|war|waren)\b|qu['’]est-ce\b|qui\s+(?:est|était)\b|(?:qué|quién)\s+(?:es|son|era|fue)\b"
@@ -197,6 +224,7 @@ def _words(language: str) -> _Words:
     return _Words(
         opens=whole(said["opens"]),
         about=whole(said["about"]),
+        adds=whole(said["adds"]),
         asks=whole(rf"(?:{said['asks']})(?!\p{{L}})"),
         points=regex.compile(pointing, case),
         empty=whole(rf"{alone}(?:{said['empty']})"),

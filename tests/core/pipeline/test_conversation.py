@@ -22,6 +22,7 @@ from core.pipeline.conversation import (
     read_reply,
     read_turns,
     standalone_by_rules,
+    stands_alone,
 )
 from core.presentation.follow_ups import follow_ups
 from tests.fakes import NOW, make_deps, make_job
@@ -286,6 +287,58 @@ def test_a_follow_up_is_completed_from_the_last_question(
     assert standalone_by_rules(question, turns) == understood
 
 
+PUMPS, PUMPEN, POMPES, BOMBAS, POMPE, BOMBAS_PT, POMPEN = (
+    "How many heat pumps does Sweden have?",
+    "Wie viele Wärmepumpen gibt es in Schweden?",
+    "Combien de pompes à chaleur y a-t-il en Suède ?",
+    "¿Cuántas bombas de calor hay en Suecia?",
+    "Quante pompe di calore ci sono in Svezia?",
+    "Quantas bombas de calor há na Suécia?",
+    "Hoeveel warmtepompen zijn er in Zweden?",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "understood"),
+    [
+        (PUMPS, "Sorry, I meant Norway", "How many heat pumps does Norway have?"),
+        (PUMPS, "not Sweden, Norway", "How many heat pumps does Norway have?"),
+        (PUMPS, "shorter please", f"{PUMPS} Shorter please?"),
+        (PUMPS, "explain like I'm five", f"{PUMPS} Explain like I'm five?"),
+        (PUMPS, "translate it to French", f"{PUMPS} Translate it to French?"),
+        (PUMPS, "auf Deutsch bitte", f"{PUMPS} Auf Deutsch bitte?"),
+        (PUMPS, "Explain point 2", f"{PUMPS} Explain point 2?"),
+        (PUMPS, "for a family of four", f"{PUMPS} For a family of four?"),
+        (PUMPEN, "Entschuldigung, ich meinte Norwegen", "Wie viele Wärmepumpen gibt es in Norwegen?"),
+        (PUMPEN, "kürzer", f"{PUMPEN} Kürzer?"),
+        (POMPES, "Pardon, je voulais dire la Norvège", f"{POMPES} Pardon, je voulais dire la Norvège?"),
+        (POMPES, "plus court s'il te plaît", f"{POMPES} Plus court s'il te plaît?"),
+        ("¿Qué escribió Cervantes?", "y Lope de Vega", "¿Qué escribió Lope de Vega?"),
+        (BOMBAS, "perdón, quería decir Noruega", "¿Cuántas bombas de calor hay en Noruega?"),
+        ("¿Cómo se hace el pan?", "sin gluten", "¿Cómo se hace el pan? Sin gluten?"),
+        (POMPE, "scusa, intendevo la Norvegia", f"{POMPE} Scusa, intendevo la Norvegia?"),
+        (POMPE, "senza gas", f"{POMPE} Senza gas?"),
+        (BOMBAS_PT, "desculpa, quis dizer Noruega", "Quantas bombas de calor há na Noruega?"),
+        (BOMBAS_PT, "mais curto", f"{BOMBAS_PT} Mais curto?"),
+        (POMPEN, "sorry, ik bedoelde Noorwegen", "Hoeveel warmtepompen zijn er in Noorwegen?"),
+        (POMPEN, "zonder gas", f"{POMPEN} Zonder gas?"),
+        *((PUMPS, said, said) for said in ("photosynthesis", "Marie Curie", "in vitro fertilisation")),
+        *((PUMPS, said, said) for said in ("explain to me how tides work", "Translate good morning to French")),
+        (PUMPS, "In the US, who pays?", "In the US, who pays?"),
+        (BOMBAS, "pan sin gluten casero", "pan sin gluten casero"),
+    ],
+)
+def test_what_is_said_behind_an_answer_is_of_its_question(asked: str, said: str, understood: str) -> None:
+    """Whoever corrects a name, adds to the question or wants it told otherwise; a subject of its own is another one."""
+    assert standalone_by_rules(said, (Turn(asked, "It is so."),)) == understood
+
+
+@pytest.mark.parametrize("said", ["gluten free", "with milk instead of water", "best in Oslo"])
+def test_a_remark_without_a_question_is_never_sure_to_stand_alone(said: str) -> None:
+    """A model that knows the conversation decides."""
+    assert not stands_alone(said)
+
+
 FIRST_ASKED = {
     "en": "How is confidence scored?",
     "de": "Wie wird die Konfidenz berechnet?",
@@ -322,7 +375,7 @@ def test_what_stands_alone_is_never_changed(question: str, turns: list[Turn]) ->
     """Nor is anything where nothing was said before."""
     understood = standalone_by_rules(question, turns)
 
-    assert understood == question or (turns and needs_context(question))
+    assert understood == question or (turns and needs_context(question, turns[-1].question))
 
 
 async def told(count: int, *, scope: Scope = HERE, thread: str = "discord:2", start: int = 0) -> list[ResearchJob]:
