@@ -497,9 +497,13 @@ class Judging:
     def hurry(self, *, is_on: bool = True) -> None:
         """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
         self._is_hurried = is_on
-        if is_on and (self._waiting or self._others):
-            self._start_in(0.0)  # behind the last sentences' pairs
+        if is_on:
+            self.ask_on()
         self._let_go()
+
+    def ask_on(self) -> None:
+        """What waits goes, behind the pairs of the sentence that was taken last: who wrote it writes no more."""
+        self._start_in(0.0)
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""
@@ -509,10 +513,8 @@ class Judging:
         try:
             async with asyncio.timeout(timeout_s):
                 ruling = await self.judge.judge_answer(question, text, timeout_s=timeout_s)
-        except TimeoutError:
-            return AnswerRuling(None)
-        except ModelError as exc:
-            self.failures.append(exc)
+        except (TimeoutError, ModelError) as exc:
+            self.failures += [exc] if isinstance(exc, ModelError) else []
             return AnswerRuling(None)
         self.usage += ruling.usage
         return replace(ruling, usage=())
@@ -535,9 +537,7 @@ class Judging:
         self._timer = loop.call_later(seconds, self._start)
 
     def _start(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer = None
         left = max(len(self._waiting + self._others), 1)
         calls = min(-(-left // PAIRS_AT_END), CALLS_AT_ONCE) if self._is_hurried else 1
         most = min(-(-left // calls), PAIRS_A_CALL)

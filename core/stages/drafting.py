@@ -101,20 +101,16 @@ def begin_writing(
     return Writing(grounder, progress, judging, job.query, correction, script.has_opening, deps.turns), reading
 
 
-def tries_at(writing: Writing, script: Script, deps: Deps, *, ends_at: float) -> Tries:
-    """At a whole answer. The deps have a model."""
-    return _tries_at(None, writing, script, deps, lambda request: request, ends_at=ends_at)
-
-
-def _tries_at(
-    part: Section | None,
+def tries_at(
     writing: Writing,
     script: Script,
     deps: Deps,
-    shape: Callable[[ChatRequest], ChatRequest],
     *,
     ends_at: float,
+    part: Section | None = None,
+    shape: Callable[[ChatRequest], ChatRequest] = lambda request: request,
 ) -> Tries:
+    """At a whole answer or a `part` of it, whose `shape` its request takes. The deps have a model."""
     assert deps.model is not None  # noqa: S101  # nobody writes without one
     loop = asyncio.get_running_loop()
     return Tries(deps.model, lambda: shape(script.request(ends_at - loop.time())), writing, deps.count_error, part)
@@ -192,7 +188,7 @@ def begin_summary(
 ) -> Begun:
     writing, reading = begin_writing(job, sources, deps, progress, script, ends_at=ends_at)
     shape = partial(as_summary, has_opening=script.has_opening)
-    tries = _tries_at("summary", writing, script, deps, shape, ends_at=ends_at)
+    tries = tries_at(writing, script, deps, ends_at=ends_at, part="summary", shape=shape)
     loop = asyncio.get_running_loop()
     begun = Begun(sources, script, writing, tries, reading)
     begun.start(retry_once(tries, remaining_s=lambda: ends_at - loop.time()))
@@ -293,7 +289,7 @@ class _Detail:
         if script.is_sure or writing.has_begun:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary, has_opening=script.has_opening)
-            self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
+            self.tries = tries_at(writing, script, self.deps, ends_at=self.ends_at, part="detail", shape=shape)
             now = asyncio.get_running_loop().time
             detail = self._start(retry_once(self.tries, remaining_s=lambda: self.ends_at - now()))
             await self._until_both(detail)

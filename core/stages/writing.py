@@ -164,8 +164,11 @@ class Writing:
             self.ended[section].set()
         if "summary" in sections:
             self.summary_begun.set()
-        if self._has_ended("detail") and (self._is_alone or self._has_ended("summary")):
+        ended = {part for part in ("summary", "detail") if self._has_ended(part)}
+        if "detail" in ended and (self._is_alone or len(ended) > 1):
             self.judging.hurry()  # nothing but citations follows
+        elif ended and not self._is_alone:
+            self.judging.ask_on()  # beside it the other text is written, whose last sentences make a call of their own
 
     def _has_ended(self, part: Section) -> bool:
         """Whether the text of a call is all there."""

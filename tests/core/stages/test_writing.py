@@ -6,7 +6,7 @@ import asyncio
 import gc
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.evidence.grounding import Grounder, as_told
-from core.evidence.judge import JsonJudge, Judging
+from core.evidence.judge import AnswerRuling, Hear, JsonJudge, Judging, Pair, Rulings, unheard
 from core.evidence.structure import assemble
 from core.model.answer import Citation, ModelUsage
 from core.model.errors import ModelUnavailable, StaleAttempt
@@ -299,6 +299,38 @@ async def test_the_last_sentences_do_not_wait_for_others_that_might_come() -> No
 
     assert len(judged) == 2
     assert all(entry.claim and entry.claim.evidence for entry in judged)
+
+
+@dataclass
+class Silent:
+    """A judge that never answers; `calls` are the claims that it was asked about together."""
+
+    calls: list[list[str]] = field(default_factory=list)
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
+        self.calls.append([pair.claim for pair in pairs])
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        return AnswerRuling(None)
+
+
+async def test_what_is_left_of_one_text_is_asked_about_while_the_other_is_written_on() -> None:
+    """N-02: who wrote it writes nothing more that could share the call."""
+    writing, _ = await started()
+    judge = Silent()
+    writing.judging = Judging(judge, lambda: 90.0, linger_s=60.0)
+    first, last = "The trial's drug cut deaths by 40 percent", "Two bulges of water are raised by the Moon"
+
+    async with asyncio.timeout(30):
+        await writing._take("summary", f"{first} [2]. The t", is_final=False)
+        await writing.write(Pieces([answer("", f"{last} [1].")]), REQUEST, "detail")
+        while len(judge.calls) < 2:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0)
+    await writing.aclose()
+
+    assert [{claim.rstrip(".") for claim in call} & {first, last} for call in judge.calls] == [{first}, {last}]
 
 
 async def test_an_attempt_that_was_overtaken_says_so_once() -> None:
