@@ -23,7 +23,6 @@ from adapters.cli.settings import JobId
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
 from core.library.paper import PAPER_SCHEME, with_marks
-from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
 from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest
@@ -241,7 +240,6 @@ class _Paper:
 
 def _print_prose(paper: _Paper, prose: str) -> None:
     """Paragraphs and list items, wrapped; marks in colour."""
-    prose = prose.replace(EMPTY, EMPTY_AT_TERMINAL)
     is_code = False
     for paragraph in printable(prose).strip().split("\n\n"):
         if paragraph.strip():

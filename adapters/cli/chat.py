@@ -144,8 +144,6 @@ _SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in 
 def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
-    for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
-        text = text.replace(said_so(words), said_so(wording.EMPTY_AT_TERMINAL))
     if not reply.title:
         console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return

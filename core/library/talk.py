@@ -178,7 +178,7 @@ class Talk:
     async def _list(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         papers = in_order(await self._papers())
         if not papers:
-            return conversation.cleared(), Reply(say(wording.EMPTY_LIBRARY))
+            return conversation.cleared(), Reply(wording.empty_library(self.shelf))
         return conversation.found(State.SELECT_VIEW, [paper.id for paper in papers]), Reply(
             _numbered(papers), say("Papers")
         )
@@ -258,7 +258,7 @@ class Talk:
     async def _export(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         papers, form = await self._papers(), command.argument.casefold() or "bib"
         if not papers:
-            return conversation, Reply(say(wording.EMPTY_LIBRARY))
+            return conversation, Reply(wording.empty_library(self.shelf))
         if form not in ("bib", "ris"):
             raise InvalidQuery(say("Say which: `export bib` or `export ris`."), rule="form")
         said = say_many(wording.EXPORTING_ONE, wording.EXPORTING, len(papers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.model.job import LOCAL, Scope
 from core.presentation.render import one_line
 from core.text.saying import say
 
@@ -48,7 +49,6 @@ SAY_AGAIN = "I am being restarted; please say that again in a moment."
 REWRITING_NEEDS_MODEL = "Rewriting needs a language model; none is set up here."
 REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
-EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = (
     "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id, a DOI or an address, "
     "and say “add to library”."
@@ -66,6 +66,11 @@ WITHOUT_SUMMARY = "⚠️ {why} Its abstract stands for a summary until `reindex
 BESIDE = "It is another version of {id}, which stays with its summary and notes; the newest answers."
 IMPROVED = "improved here, and kept when the paper is read anew"
 MOVED_ON = "The conversation has moved on since; this button is about what was shown then. Please ask again."
+
+
+def empty_library(scope: Scope) -> str:
+    """With how papers come into it: in a chat, else at the terminal, since pages and programs can add none."""
+    return say(EMPTY_AT_TERMINAL if scope.tenant == LOCAL.tenant else EMPTY)
 
 
 def saved(place: str) -> str:

@@ -168,7 +168,9 @@ def _nothing(work: Work, papers: Sequence[Paper]) -> JobResult:
     is_foreign = work.deps.embedder is None and work.job.intent.language not in written_in
     answer = ResearchAnswer(
         summary=say(wording.NO_PAPERS, query=work.job.query),
-        detail="" if papers and not is_foreign else say(wording.OTHER_LANGUAGE if papers else wording.EMPTY),
+        detail=""
+        if papers and not is_foreign
+        else (say(wording.OTHER_LANGUAGE) if papers else wording.empty_library(work.job.scope)),
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=(say("no paper of the library is about this") if papers else say("there is no paper yet"),),
     )

@@ -12,7 +12,7 @@ from core.evidence.confidence import score_confidence
 from core.evidence.structure import assemble
 from core.library.funnel import Shelves, to_source
 from core.library.paper import Paper, shelves_of
-from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
+from core.library.wording import empty_library
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.config import SectionSettings
 from core.model.errors import GorkdError, InvalidQuery
@@ -72,7 +72,7 @@ async def run(work: Work) -> JobResult:
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     if not papers:
-        raise EmptyLibrary("no papers", user_message=say(EMPTY), operator_message=EMPTY_AT_TERMINAL)
+        raise EmptyLibrary("no papers", user_message=empty_library(work.job.scope))
     table = await work.steps.run("keys", partial(_keys, papers), KeyTable)
     draft = _Draft(work, model, brief, shelves, papers, table.keys, wanted)
     for section in sections:

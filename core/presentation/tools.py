@@ -14,7 +14,6 @@ from functools import partial
 from core.deep.viewing import TOOL_NAME, source_json
 from core.library.desk import pick
 from core.library.paper import Index, Paper, find_papers, shelves_of
-from core.library.wording import EMPTY, EMPTY_AT_TERMINAL
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import Attachment, Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
@@ -106,15 +105,17 @@ async def execute_library_find(params: Mapping[str, Json], researcher: Researche
     """By the words of the query, or all papers without one. Raises `InvalidQuery`."""
     query, shelves = _question(params).strip(), shelves_of(scope)
     papers = {paper.id: paper for paper in await researcher.library.papers(shelves)}
-    found: list[Json] = []
+    found, lines = list[Json](), list[str]()
     if query:
         for one in await researcher.library.matching(shelves, Index.CONTENT, query, limit=MOST_PASSAGES):
-            passage = {"page": one.chunk.page, "passage": cut(one.chunk.chunk_text, MOST_PASSAGE_CHARS)}
-            found.append({**_paper_json(papers.get(one.chunk.paper.id, one.chunk.paper)), **passage})
+            paper, page = papers.get(one.chunk.paper.id, one.chunk.paper), one.chunk.page
+            passage = cut(one.chunk.chunk_text, MOST_PASSAGE_CHARS)
+            found.append({**_paper_json(paper), "page": page, "passage": passage})
+            lines.append(f"- {paper.id}{f', page {page}' if page else ''}: {one_line(passage)}")
     else:
-        found = [{**_paper_json(paper), "page": None, "passage": ""} for paper in papers.values()]
+        found += [{**_paper_json(paper), "page": None, "passage": ""} for paper in papers.values()]
+        lines += [f"- {paper.id}: {one_line(paper.title)}" for paper in papers.values()]
     said = f"{wording.counted(len(found), 'passage' if query else 'paper')} of {wording.counted(len(papers), 'paper')}"
-    lines = [f"- {one['paper_id']}: {one['title']}" for one in found if isinstance(one, dict)]
     yield ToolResult("\n".join([f"{said}.", *lines]), {"type": "library_papers", "data": {"papers": found}})
 
 
@@ -241,7 +242,6 @@ async def _run(
         has_ended = True
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
-        text = text.replace(EMPTY, EMPTY_AT_TERMINAL)
         yield conclude(_Ended(job, for_others(job_json(job, result, sources)), text, sources))
     finally:
         if not has_ended and not is_shared:

@@ -197,9 +197,8 @@ class WatchNotFound(GorkdError):
     code = "JOB_NOT_FOUND"
 
     def __init__(self, watch_id: str) -> None:
-        super().__init__(
-            f"no watch {watch_id}", user_message=say("That is not watched, or no longer; `watch list` shows what is.")
-        )
+        said = say("That is not watched, or no longer; the list of watches shows what is.")
+        super().__init__(f"no watch {watch_id}", user_message=said)
 
 
 class WatchRefused(GorkdError):

@@ -232,7 +232,8 @@ async def test_an_empty_library_says_how_papers_come_into_it() -> None:
     _, job, result = await asked(FakeModel({}), papers=())
 
     assert job.status is JobStatus.COMPLETED
-    assert result.answer.detail.startswith("The library is empty; send a PDF")
+    assert "`gorkd library add` takes a PDF" in result.answer.detail
+    assert "send a PDF and say" in wording.empty_library(Scope("slack:T1", "workspace"))
     assert result.answer.confidence_reasons == ("there is no paper yet",)
 
 

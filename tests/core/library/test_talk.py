@@ -425,7 +425,7 @@ async def test_an_empty_library_says_how_to_fill_it() -> None:
     conversation, reply = await said("list", empty=True)
 
     assert conversation.state is State.INITIAL
-    assert "add to library" in reply.text
+    assert "`gorkd library add` takes a PDF" in reply.text
 
 
 @given(st.lists(st.one_of(st.sampled_from([*COMMANDS, "1", "yes"]), st.text(max_size=20)), max_size=6), st.data())

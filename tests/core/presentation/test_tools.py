@@ -79,6 +79,8 @@ async def test_papers_are_found_read_and_asked():
     (passage,) = found.data["papers"]
     assert passage["paper_id"] == papers.TIDES.id
     assert "the Bay of Fundy" in passage["passage"]
+    assert found.text.startswith(f"1 passage of 2 papers.\n- {papers.TIDES.id}, page {passage['page']}: ")
+    assert "the Bay of Fundy" in found.text
     assert (read.data["pages"], read.data["text"]) == (3, papers.TEXTS[papers.TIDES.id].split("\f")[2])
     assert answer.data["citations"][0]["page"] == 2
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from core.library.paper import StoredChunk
-from core.library.wording import EMPTY
+from core.library.wording import EMPTY_AT_TERMINAL
 from core.model.answer import Verdict
 from core.model.config import SectionSettings
 from core.model.errors import ModelTimeout
@@ -378,7 +378,11 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
         ended = await deps.jobs.get(job.id)
         said.append(ended.error.message)
 
-    assert said == [f"{needs_model('Writing a section')} The mode `quick` works without one.", NO_BRIEF, EMPTY]
+    assert said == [
+        f"{needs_model('Writing a section')} The mode `quick` works without one.",
+        NO_BRIEF,
+        EMPTY_AT_TERMINAL,
+    ]
 
 
 @pytest.mark.parametrize(

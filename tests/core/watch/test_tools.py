@@ -31,12 +31,13 @@ async def test_a_program_begins_lists_and_ends_watches_of_its_own_scope(other: S
 
     listed = (await call(researcher, "list_watches")).data["watches"]
     elsewhere = (await call(researcher, "list_watches", other)).data["watches"]
-    with pytest.raises(WatchNotFound):
+    with pytest.raises(WatchNotFound) as refused:
         await call(researcher, "stop_watching", other, watch_id=page.data["id"])
     ended = await call(researcher, "stop_watching", watch_id=page.data["id"])
 
     assert [one["rhythm"] for one in listed] == ["every 12 hours", "every Monday at 09:00 (Europe/Berlin)"]  # type: ignore[index,union-attr,call-overload]
     assert elsewhere == []
+    assert "`" not in refused.value.user_message  # what is said in chats is no tool
     assert page.text == (
         f"{page.data['id']}: https://tower.example/feed – every 12 hours, next {page.data['next_at']}\n"
         "list_watches gives what it found, stop_watching ends it."

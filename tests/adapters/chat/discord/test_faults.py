@@ -158,7 +158,7 @@ async def test_words_to_the_library_wait_for_records_that_are_away(house: House,
         await house.discord.until(lambda: house.discord.replies_to(said) and not house.discord.thinking)
         (told,) = house.discord.replies_to(said)
         meanwhile = told.text
-    await house.discord.until(lambda: "holds no papers yet" in told.text)
+    await house.discord.until(lambda: "The library is empty" in told.text)
 
     assert meanwhile == wording.RECORDS_AWAY
     assert house.discord.replies_to(said) == [told]

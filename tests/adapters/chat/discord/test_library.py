@@ -57,7 +57,7 @@ async def test_only_admins_change_a_servers_library(house: House) -> None:
     listed = await house.final(house.discord.slash("library", command="list"))
 
     assert "Only admins may change the library." in refused.text
-    assert "holds no papers yet" in listed.text
+    assert "send a PDF and say “add to library”" in listed.text
 
 
 async def test_in_a_channel_each_talks_for_oneself_and_in_a_thread_all_together(house: House) -> None:
