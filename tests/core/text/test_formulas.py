@@ -30,10 +30,11 @@ def test_a_formula_is_read_as_plain_text(written: str, plain: str) -> None:
         "Revenue was $412.6 million, up from $349.7 million.",
         "It costs $5 to $10, or US$5_000$ in all.",
         "It costs <$5, or >$10; $5 <b>or</b> $10, <$10.",
+        "$A$AP Rocky and Ke$ha sang.",
         "`$x^2$` is code.",
         r"C:\new\table and \[ without an end",
     ],
-    ids=["amounts", "a range", "limits", "code", "a path"],
+    ids=["amounts", "a range", "limits", "names", "code", "a path"],
 )
 def test_what_is_no_formula_stays(written: str) -> None:
     """Money above all."""
