@@ -55,4 +55,4 @@ def _divided(parts: regex.Match[str]) -> str:
 
 
 def _bracketed(part: str) -> str:
-    return part.strip() if regex.fullmatch(r"[\p{L}\p{Nd}.,\\\s]+", part) else f"({part.strip()})"
+    return part.strip() if regex.fullmatch(r"[\p{L}\p{Nd}.,\\\s_^]+", part) else f"({part.strip()})"
