@@ -147,6 +147,21 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
     return given
 
 
+def unbolded(text: str) -> str:
+    """Without the marks of bold words, before all of it is set in bold; code and powers keep their stars."""
+    return _BOLD.sub(r"\1", text)
+
+
+def bare(text: str) -> str:
+    """As words alone, where nothing sets them: without the marks of emphasis, and of code, which stays as it is."""
+    return one_line(_MARKED.sub(r"\1\3", _BREAK.sub(" ", text)))
+
+
+_BOLD = regex.compile(r"(`[^`\n]*`)|(?<!\w)\*\*|\*\*(?!\w)")
+_MARKED = regex.compile(r"`([^`\n]*)`|(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\2(?![\w*])")
+_BREAK = regex.compile(r"(?i)<br ?/?>")
+
+
 def pieces_of(text: str) -> Iterator[tuple[str, str, bool]]:
     """Prose and code in order: `(text, language, is_code)`, blank prose left out."""
     for piece, language, is_code in split_fences(text):

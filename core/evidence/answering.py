@@ -228,7 +228,9 @@ def defined_name(question: str) -> str:
 
 
 def defines(name: str, text: str) -> bool:
-    """Whether a sentence says what `name` is: it opens with it and goes on with "is", "means", a bar or a colon."""
+    """Whether a sentence says what `name` is: it opens with it and goes on with "is", "means", a bar or a colon, or
+    names it behind what it is: "a new form, TypeIs, to …".
+    """
     opening = r"[^\w-]*(?:(?:an?|the|eine?|der|die|das|une?|la|le|las|los|el|il|een|de|het|os?|uma?)\s+)?[`*_“\"'«]*"
     saying = r"(?:is|are|means?|stands?\s+for|refers?\s+to|denotes?|ist|sind|bedeute[nt]|heißt|bezeichnet|steht\s+für"
     saying += r"|est|sont|signifie|désigne|es|son|significa|è|sono|é|são|zijn|betekent)"
@@ -239,7 +241,13 @@ def defines(name: str, text: str) -> bool:
             text,
             regex.IGNORECASE,
         )
+        or regex.search(
+            rf"{_APPOSED}{regex.escape(name)}[`*_”\"'»]*,\s(?:to|which|that|who|is|was|has|can)\b", text, regex.I
+        )
     )
+
+
+_APPOSED = r"(?<!\b(?:in|on|at|for|by|with|of|from|to|as)\s)\ban?\s(?:[\w-]+\s){0,4}[\w-]+,\s[`*_“\"'«]*"
 
 
 def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:

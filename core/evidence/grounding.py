@@ -75,7 +75,7 @@ _MAX_LABEL_CHARS = 90
 MIN_LEAD_WORDS = 4
 _MAX_NEW_WORDS = 4  # of a heading in words of its own; a longer one says something
 _PLAIN_LABELS = frozenset(
-    terms("summary overview introduction answer detail key main point finding fact note short brief")
+    terms("summary overview introduction answer detail key main point finding fact note short brief tip verdict")
 )
 _LABEL_TERMS = _PLAIN_LABELS.union(
     terms(
@@ -86,7 +86,7 @@ _LABEL_TERMS = _PLAIN_LABELS.union(
     )
 )  # what a heading may say besides the words of the question and of what was read
 _WORD = regex.compile(r"[\p{L}\p{N}]")
-_NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
+_NUMBERING = regex.compile(r"^\W*(?:(?:\d\d?[.)]|\d+\.[\d.]+(?=\s\p{Lu})|(?i:step|schritt|étape|paso) \d\d?\W)\s+)?")
 _LIST_OF_SOURCES = (
     "sources?|references?|citations?|works cited|bibliography|quellen?|literatur(?:verzeichnis)?|fuentes?|referencias?"
     "|bibliografía|références?|bibliographie|fonti|riferimenti|bibliografia|fontes|referências|bronnen|literatuur"
@@ -94,6 +94,7 @@ _LIST_OF_SOURCES = (
 OWN_LIST = regex.compile(rf"\W*(?:\d+[.)]\s*)?(?:{_LIST_OF_SOURCES})(?: cited| used)?\W*", regex.IGNORECASE)  # its head
 _REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
 _FOOTNOTE = regex.compile(r"\W*\[\^?\d{1,3}\]:(?!.*(?:\b(?:are|is|was|had|fell|rose|\p{L}{2,}ed)\b|%)).*[^\s.!?]")
+_FILE_NAME = regex.compile(r"[*_]*`[\w./-]+\.\w+`[*_:]*")  # of the code below it
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
@@ -456,7 +457,7 @@ class Grounder:
         """
         if is_answer_word(words):
             return True
-        if "`" in words or "~~~" in words:
+        if ("`" in words or "~~~" in words) and not _FILE_NAME.fullmatch(words):
             code = dedent(_FENCE.sub("", words).strip("\n")).strip()
             return code != "" and any(_has_code(source.content, code) for source in self._sources.values())
         if is_instruction(words):
@@ -470,18 +471,17 @@ class Grounder:
         if not marker_numbers(text) or not _REFERENCE.match(without_bullet(text)):
             return False
         rest = _REFERENCE.sub("", without_addresses(words))
-        for name in (name for one in self._sources.values() for name in (one.title, one.metadata.domain) if name):
+        names = [name for one in self._sources.values() for name in (one.title, one.metadata.domain)]
+        for name in filter(None, names):
             rest = rest.replace(name, "")
-        return not _WORD.search(rest) or _FOOTNOTE.fullmatch(text) is not None
+        bare = regex.sub(r"\W", "", rest.casefold())  # "Harbour Gazette" of harbour-gazette.org
+        return any(bare in regex.sub(r"\W", "", name) for name in ("", *names)) or _FOOTNOTE.fullmatch(text) is not None
 
     def _is_label(self, words: str, *, may_deny: bool) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""
-        label = _NUMBERING.sub("", words)
-        said = set(terms(label))
-        if len(label) > _MAX_LABEL_CHARS:
-            return False
-        if said <= self._known_terms:
-            return True
+        said = set(terms(label := _NUMBERING.sub("", words)))
+        if len(label) > _MAX_LABEL_CHARS or said <= self._known_terms:
+            return len(label) <= _MAX_LABEL_CHARS
         new = said - self._known_terms - self._source_terms
         if (DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
             return False

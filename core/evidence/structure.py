@@ -108,7 +108,7 @@ def as_claimed(text: str) -> str:
     return _EMPHASIS.sub(r"\1", without_bullet(text).lstrip("> "))
 
 
-_EMPHASIS = regex.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # not __, which names of code have
+_EMPHASIS = regex.compile(r"\*{2,3}(?=\S)(.+?)(?<=\S)\*{2,3}")  # not __, which names of code have
 
 
 def leading_word(text: str) -> str:

@@ -13,7 +13,7 @@ import regex
 _FORMULA = regex.compile(
     r"(?s)\$\$([^$]+)\$\$|\\\[(.{1,400}?)\\\]|\\\((.{1,400}?)\\\)|(?<=\p{L})\$([_^][^\s$]+)\$"
     r"|(?<![\\$\p{L}\p{Nd}])\$(\p{L}|-?\p{Nd}[\p{Nd}.,]*|\p{L} ?[<>] ?[\p{Nd}.,]+|"
-    r"(?=[^$\n]*[\\^_={}])[^\s$](?:[^$\n]*[^\s$])?)\$(?!\p{Nd})"
+    r"(?=[^$\n]*[\\^_={}])[^\s$](?:[^$\n]*[^\s$])?)\$(?![\p{Nd}\p{Lu}])"
 )
 _GROUP = r"\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
 _FRACTION, _ROOT = regex.compile(rf"\\[dt]?frac{_GROUP}{_GROUP}"), regex.compile(rf"\\sqrt{_GROUP}")
@@ -55,4 +55,4 @@ def _divided(parts: regex.Match[str]) -> str:
 
 
 def _bracketed(part: str) -> str:
-    return part.strip() if regex.fullmatch(r"[\p{L}\p{Nd}.,\\\s]+", part) else f"({part.strip()})"
+    return part.strip() if regex.fullmatch(r"[\p{L}\p{Nd}.,\\\s_^]+", part) else f"({part.strip()})"

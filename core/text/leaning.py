@@ -78,7 +78,8 @@ def leaning(question: str, behind: str = "") -> Leaning:
     if is_opened or (not words.asks.match(core) and (len(telling) <= _FEW or is_remark)):
         return "open"
     is_loose = language == "en" and _LOOSE.search(core) and not _ONLY_ONE.search(core)
-    return "open" if is_loose and len(telling) <= _FEW and not _names(core) else "alone"
+    names = regex.search(r"(?<=\S\s)\p{Lu}|\p{N}", core)
+    return "open" if is_loose and len(telling) <= _FEW and not names else "alone"
 
 
 def without_opening(question: str, behind: str = "") -> str:
@@ -172,8 +173,9 @@ def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: boo
     """A part of a question: next to no words, or a noun that lacks what it is of."""
     is_clause = bool(words.asks.match(core))
     added = None if is_clause or "," in core else words.adds.match(core)
+    rest = _WORD.findall(core, added.end()) if added else []
     if added and (
-        sum(word in telling for word in _WORD.findall(core, added.end())) <= 1 or _WITH_ARTICLE.fullmatch(core)
+        sum(word in telling for word in rest) <= 1 or (rest[0] not in telling and len(rest) <= _MAX_FRAGMENT)
     ):
         return True
     if not telling or _lacks_complement(core, telling, words):
@@ -187,10 +189,6 @@ def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: boo
     return is_short and not is_definition and (is_clause or core.rstrip().endswith("?"))
 
 
-_WITH_ARTICLE = regex.compile(
-    r"\p{L}+ (?:an?|the|my|d(?:as|e[mnr]?|ie)|ein\p{L}{0,2}|l[aeo]s?|une?|el|il|gli|[aio]s?|uma?|het|een)(?: \S+){1,3}",
-    regex.I,
-)
 _DEFINES = regex.compile(
     r"(?:what|who|where|when)(?:\s+(?:is|are|was|were)|['’]s)\b|(?:define|explain|describe)\b"
     r"|(?:was|wer|wo|wann)\s+(?:ist|sind|war|waren)\b|qu['’]est-ce\b|qui\s+(?:est|était)\b|(?:qué|quién)\s+(?:es|son|era|fue)\b"
@@ -204,10 +202,6 @@ def _lacks_complement(core: str, telling: Sequence[str], words: _Words) -> bool:
     rest = [word for word in telling if not words.light.fullmatch(word)]
     is_definite = not regex.match(r"(?:what|define)\s+(?:is|are)\s+(?:an?\s+)?\p{L}+\s*\??$", core.strip(), regex.I)
     return is_definite and bool(rest) and all(words.needs.fullmatch(word) for word in rest)
-
-
-def _names(core: str) -> bool:
-    return bool(regex.search(r"(?<=\S\s)\p{Lu}|\p{N}", core))
 
 
 @cache

@@ -117,6 +117,7 @@ _DEFINITION = re.compile(r":\s+\S")  # below the term that it defines
 _UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _MIN_BEFORE_FORMULA = 20  # characters; "Vitamin C" above "2. Vitamin D" is a list
+_MOST_FORMULA_LINES = 12
 _LONGEST_FORMULA = 8  # characters, of its last line
 _ELEMENT = re.compile(r"(?:[\s(\d](?:[CNSFM]|Si|Ti|Al|Fe|Mn)?O|[\s(\d][CN]?H|[\s(\d](?:N|F|Cl))$")
 _LOW_FIGURE = re.compile(r"[2-9](?:[A-Z]|[.,;:)]?(?:\s|$)(?!\s*[A-Z][a-z]+\s*$))")
@@ -193,6 +194,8 @@ def _is_label(text: str, block: _Block, following: _Block) -> bool:
         own, below = (one.start - text.rfind("\n", 0, one.start) for one in (block, following))
         is_bullet = following.kind is _Kind.ITEM and text[block.start].isdigit() > text[following.start].isdigit()
         return below + is_bullet > own and not DENIES.search(text, block.start, block.end)
+    if text[following.start] in "`~" and following.kind is _Kind.SILENT:
+        return _INLINE_CODE.fullmatch(text[block.body : block.end].strip("*_: ")) is not None  # the name of a file
     return _is_title(text, block) and not _is_title(text, following)
 
 
@@ -295,13 +298,20 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
         elif last and _DEFINITION.match(line) and (last.kind is _Kind.PROSE or text[last.body] in "*_"):
             last.kind, last.end, last.lines = _Kind.PROSE, end, last.lines + 1
         elif last and (
-            _goes_on_in_formula(text, last, line)
+            _is_open(text, last)
+            or _goes_on_in_formula(text, last, line)
             or (block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width))
         ):
             last.end, last.lines = end, last.lines + 1
         else:
             blocks.append(block)
     return blocks
+
+
+def _is_open(text: str, block: _Block) -> bool:
+    """Whether a block is a formula set apart, in LaTeX, that has not ended yet."""
+    close = {"$$": "$$", "\\[": "\\]"}.get(text[block.start : block.start + 2])
+    return close is not None and block.lines < _MOST_FORMULA_LINES and text.find(close, block.start + 2, block.end) < 0
 
 
 def _goes_on_in_formula(text: str, block: _Block, line: str) -> bool:
@@ -341,6 +351,8 @@ def _continues(text: str, block: _Block, last_line: tuple[int, int], line: str, 
     if block.kind not in (_Kind.PROSE, _Kind.ITEM):
         return False
     line = line.lstrip("> \t")
+    if text[block.body] == line[:1] == "[":
+        return False  # another entry of a list of sources
     ended = _LINE_END.search(text, max(last_line[0], last_line[1] - _LONGEST_TOKEN), last_line[1])
     if ended and not (ended[1].lower() in _listed("never_last") or len(ended[1]) == 1):
         return False

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import regex
 
-from adapters.chat.fitting import excerpt, fit, pieces_of, true_link, units
+from adapters.chat.fitting import bare, excerpt, fit, pieces_of, true_link, unbolded, units
+from core.evidence.structure import cells
 from core.findings.viewing import FENCE
 from core.model.source import Source
 from core.presentation import wording
@@ -48,7 +49,6 @@ _QUOTE = regex.compile(r"\s*>[>\s]*(?P<text>[^>\s].*)")
 _BELOW = regex.compile(r" {3,}([^\s\d].*)")  # what stands below an entry of a list: authors, date
 _LANGUAGE = regex.compile(r"[a-z0-9_+.#-]{1,20}")  # what Discord's client takes for one
 _TICKS = regex.compile(r"`{3,}")
-_BREAK = regex.compile(r"(?i)<br ?/?>")
 
 
 def plain(text: str, limit: int) -> str:
@@ -199,7 +199,7 @@ def _begun(block: _ShownBlock, whole: str, room: int, cite: Cite) -> str:
 
 def _line(line: str, cite: Cite) -> str:
     if heading := _HEADING.fullmatch(line):
-        return f"**{_inline(heading[1].rstrip('# ').replace('*', ''), cite)}**"
+        return f"**{_inline(unbolded(heading[1].rstrip('# ')), cite)}**"
     if item := _ITEM.fullmatch(line):
         return f"{item['space'][:8]}- {_inline(item['text'], cite)}"
     if quote := _QUOTE.fullmatch(line):
@@ -241,13 +241,7 @@ def _rows(lines: Sequence[str], place: int) -> list[list[str]]:
     end = place + 2
     while end < len(lines) and "|" in lines[end]:
         end += 1
-    return [_cells(line) for line in (lines[place], *lines[place + 2 : end])]
-
-
-def _cells(row: str) -> list[str]:
-    inner = row.strip().removeprefix("|").removesuffix("|")
-    bare = _BREAK.sub(" ", inner.replace("**", "").replace("`", ""))
-    return [one_line(cell.replace("\\|", "|")) for cell in regex.split(r"(?<!\\)\|", bare)]
+    return [[bare(cell) for cell in cells(line)] for line in (lines[place], *lines[place + 2 : end])]
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

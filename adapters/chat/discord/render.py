@@ -36,7 +36,7 @@ from adapters.chat.discord.payload import (
     Row,
     word,
 )
-from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
+from adapters.chat.fitting import about, bare, excerpt, fit, rest_of, shares, units
 from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.evidence.structure import first_sentence
@@ -431,8 +431,8 @@ def _end(words: str) -> str:
 def _thread_name(card: AnswerCard) -> str:
     """The answer's first sentence, without its numbers."""
     answer = card.answer.summary if card.answer else ""
-    bare = one_line(MARKER.sub("", first_sentence(answer)).replace("*", "").replace("`", ""))
-    return fit(bare.replace(" .", "."), THREAD_NAME_LIMIT) or word("answer.details")
+    said = bare(MARKER.sub("", first_sentence(answer)))
+    return fit(said.replace(" .", "."), THREAD_NAME_LIMIT) or word("answer.details")
 
 
 def _ended(embed: discord.Embed, card: AnswerCard, job: ResearchJob) -> DiscordMessage:

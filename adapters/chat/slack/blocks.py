@@ -15,7 +15,7 @@ from typing import Literal
 
 import regex
 
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.fitting import fit, true_link, unbolded, units
 from adapters.chat.watching import Upload
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
@@ -346,7 +346,7 @@ def sentence_text(text: str) -> str:
     below its head, since a stream may not draw it.
     """
     body = text.lstrip()
-    lines = [" ".join(line.split()) for line in listed_rows(body.replace("**", "")).split("\n")]
+    lines = [" ".join(line.split()) for line in listed_rows(unbolded(body)).split("\n")]
     return text[: len(text) - len(body)] + (markdown("\n".join(lines), SENTENCE_ROOM) or "…")
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import regex
 
 from adapters.chat.desk import Offer
-from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
+from adapters.chat.fitting import about, bare, excerpt, fit, pieces_of, rest_of, true_link, unbolded, units
 from adapters.chat.reply import in_its_language
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
@@ -47,7 +47,7 @@ from adapters.chat.slack.blocks import (
     thumbs,
 )
 from adapters.chat.watching import WatchSaid
-from core.evidence.structure import first_sentence
+from core.evidence.structure import cells, first_sentence
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -172,7 +172,7 @@ class SlackVoice:
         asked = follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
         blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
-        spoken = _untagged(card.part("answer").text).replace("**", "")
+        spoken = unbolded(_untagged(card.part("answer").text))
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
@@ -472,7 +472,7 @@ def _bold(text: str) -> str:
             break
         left, end = left - (start - end), cited.end() if cited else start
     end = min(end + left, len(text)) if left else end
-    first = text[:end].replace("**", "").strip()
+    first = unbolded(text[:end]).strip()
     return f"**{first}**{text[end:]}" if first and "\n" not in first else text
 
 
@@ -491,9 +491,8 @@ def _parts(text: str) -> Iterator[tuple[str, Literal["prose", "code", "table"]]]
 
 def _rows(text: str) -> list[list[str]]:
     """The cells of a table in Markdown without its rule."""
-    lines = [line.strip() for line in _untagged(text).replace("**", "").strip().split("\n")]
-    cells = [regex.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|")) for line in lines]
-    return [[cell.strip().replace("\\|", "|") for cell in row] for place, row in enumerate(cells) if place != 1]
+    head, _, *lines = _untagged(text).strip().split("\n")
+    return [[bare(cell) for cell in cells(line)] for line in (head, *lines)]
 
 
 def finding_blocks(card: AnswerCard) -> list[Block]:

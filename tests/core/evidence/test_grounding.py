@@ -254,6 +254,19 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="heading with a figure of a source",
         ),
         pytest.param(f"1. Tides\n\n{BULGES} [1].", f"1. Tides\n\n{BULGES} [1].", id="numbered heading"),
+        pytest.param(f"## 2.1 Forces\n\n{BULGES} [1].", f"## 2.1 Forces\n\n{BULGES} [1].", id="heading of a section"),
+        pytest.param(f"## Step 2: Look\n\n{BULGES} [1].", f"## Step 2: Look\n\n{BULGES} [1].", id="heading of a step"),
+        pytest.param(f"## 2.7 million drowned\n\n{BULGES} [1].", f"{BULGES} [1].", id="heading that counts"),
+        pytest.param(
+            f"`tide.py`\n\n```\nrm -rf /\n```\n\n{BULGES} [1].",
+            f"`tide.py`\n\n[…]\n\n{BULGES} [1].",
+            id="name of a file",
+        ),
+        pytest.param(
+            f"{BULGES} [1].\n\nSources:\n[1] Example – https://example.org/tides-of-the-moon\n[2] Example – https://example.org/x",
+            f"{BULGES} [1].",
+            id="list of sources by name",
+        ),
         pytest.param(f"```\nrm -rf /\n```\n\n{BULGES} [1].", f"[…]\n\n{BULGES} [1].", id="code no source has"),
         pytest.param(
             f"1. {BULGES} [1].\n2. Run it:\n\n   ```\n   rm -rf /\n   ```\n\n3. {DEATHS} [2].",

@@ -50,6 +50,8 @@ ONE_SENTENCE = {
     "formula-last": "The metal was cut by burning acetylene and compressed O\n2.",
     "definition": "Plastome\n: the DNA of a chloroplast, often called ctDNA.",
     "bold-definition": "**Plastome**\n: the DNA of a chloroplast, often called ctDNA.",
+    "set-apart": "$$\nE = \\frac{1}{2} m v^2\n$$",
+    "set-apart-brackets": "\\[\nF = 2\n= 3\n\\]",
     "bold-label": "**Origin.** The bacterium came in as food.",
     "bold-question": "1. **How it was done**. They lowered the temperature.",
     "wrapped-title": "This line is long enough to look like one that was wrapped by Dr.\nSmith and others.",
@@ -75,6 +77,10 @@ TWO_SENTENCES = {
     "spanish": ("Es cierto.", "¿Por qué no?"),
     "russian": ("Это первое.", "А это второе."),
     "bold": ("**It works.**", "*It is fast.*"),
+    "sources": (
+        "[1] Harbour Gazette, https://www.harbour-gazette.org",
+        "[2] Almanac North, https://almanac-north.com/entry",
+    ),
     "bold-claim": ("**The tea is safe.**", "Nobody fell ill."),
     "bold-cited": ("**Origin.** [5]", "The bacterium came in as food."),
 }
@@ -88,7 +94,7 @@ def test_a_dot_that_ends_nothing_does_not_split(text: str) -> None:
 
 @pytest.mark.parametrize("pair", TWO_SENTENCES.values(), ids=TWO_SENTENCES.keys())
 def test_a_stop_splits_in_every_script(pair: tuple[str, str]) -> None:
-    assert texts(" ".join(pair)) == list(pair)
+    assert texts(("\n" if pair[0][0] == "[" else " ").join(pair)) == list(pair)
 
 
 def test_a_numbered_line_is_no_low_figure_of_a_formula() -> None:
@@ -257,6 +263,9 @@ def test_what_states_nothing_does_not_assert(text: str) -> None:
         "Fammi sapere se vuoi altro.",
         "Laat het me weten als je meer wilt weten.",
         "Hope that helps! 🚀",
+        "Based on the search results, here's a summary:",
+        "*This report was generated based on the sources provided.*",
+        "Feel free to ask about refunds!",
         "I'd be happy to help!",
         "Note: This section is 110 words long.",
         "Please note that these are general suggestions and your mileage may vary.",
@@ -273,6 +282,8 @@ def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
         "Here is the answer: aspirin thins the blood.",
         "Here are the steps for macOS:",
         "In Germany:",
+        "Feel free to ask a guide in the hall.",
+        "Based on the results of the trial, here is a summary of the risks:",
         "Sure signs are few.",
         "Hier ist die Antwort des Gerichts:",
         "Voici la loi :",

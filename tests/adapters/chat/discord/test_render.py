@@ -407,12 +407,13 @@ def test_only_markdown_that_is_let_through_acts(text: str, limit: int):
     [
         pytest.param("It **is [1]✓** so.", "It **is [[1]](https://p.test/1)✓** so.", id="bold"),
         pytest.param("- a\n- *b* [1, 2]", "- a\n- *b* [[1]](https://p.test/1)[[2]](https://p.test/2)", id="list"),
+        pytest.param("## What `*args` **is**", "**What `*args` is**", id="heading with code"),
         pytest.param("## Why\n> They said `x_y`.", "**Why**\n> They said `x_y`.", id="quote"),
         pytest.param("[1](https://e.test)", "\\[1\\](https:\u200b//e.test)", id="masked link"),
         pytest.param("snake_case and 3*4*5", "snake\\_case and 3\\*4\\*5", id="no emphasis"),
         pytest.param(
-            "| Roof | Cools |\n|---|:-:|\n| **Sedum** | 1 °C [1]✓ |\n| Grass<br>mix | 2 °C |",
-            "```\nRoof       Cools\n─────────  ─────────\nSedum      1 °C [1]✓\nGrass mix  2 °C\n```",
+            "| Roof | Cools |\n|---|:-:|\n| **Sedum** | 1 °C [1]✓ |\n| Grass<br>mix | 2 °C |\n| `a**b|c` | *hot* |",
+            "```\nRoof       Cools\n─────────  ─────────\nSedum      1 °C [1]✓\nGrass mix  2 °C\na**b|c     hot\n```",
             id="table",
         ),
     ],

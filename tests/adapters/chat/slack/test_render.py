@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given, settings
 
-from adapters.chat.slack.blocks import SlackMessage, plain
+from adapters.chat.slack.blocks import SlackMessage, plain, sentence_text
 from adapters.chat.slack.buttons import feedback_modal, said_in_modal
 from adapters.chat.slack.render import SlackVoice, sources_message
 from core.model.answer import Confidence, RemovedSentence
@@ -168,11 +168,20 @@ def test_a_comparison_is_a_table(where: str):
 
 def test_cells_stay_below_their_heads():
     """An empty first cell is one, and a bar may stand in a cell."""
-    message = answered("Two towers differ [1].\n\n||A|B|\n|---|---|---|\n|price|1 \\| 2|3|")
+    message = answered("Two towers differ [1].\n\n||A|B|\n|---|---|---|\n|price|1 \\| 2|3|\n|`2**8|1`|*256*|3*4|")
 
     (drawn,) = of_kind(message, "table")
 
-    assert [[cell["text"] for cell in row] for row in drawn["rows"]] == [[" ", "A", "B"], ["price", "1 | 2", "3"]]
+    rows = [[" ", "A", "B"], ["price", "1 | 2", "3"], ["2**8|1", "256", "3*4"]]
+    assert [[cell["text"] for cell in row] for row in drawn["rows"]] == rows
+
+
+def test_code_in_the_first_sentence_keeps_its_stars():
+    """What is bold in it is so no more, since all of it is."""
+    (said,) = [block["text"] for block in of_kind(answered("**Pass** `**kwargs` on, and 2**8 is 256 [9]."), "markdown")]
+
+    assert said == "**Pass `**kwargs` on, and 2**8 is 256 [9].**"
+    assert sentence_text("**Pass** `**kwargs` on.") == "Pass `**kwargs` on."
 
 
 def test_a_table_has_as_many_rows_as_slack_takes():
