@@ -43,6 +43,7 @@ from core.stages.intake import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.saying import say
+from core.text.sentences import kept_by_length
 from core.text.urls import canonical_url, domain_of, is_web_url
 from core.works.standing import ABSTRACT
 
@@ -263,6 +264,7 @@ def _read_ahead(text: str) -> None:
     passage_terms(text)
 
 
+@kept_by_length  # a page is the same object for all jobs that read it
 def _storable(text: str) -> str:
     """Text that can be stored: lone surrogates, which JSON servers can send, become U+FFFD; NUL goes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")

@@ -164,10 +164,9 @@ class Writing:
             self.ended[section].set()
         if "summary" in sections:
             self.summary_begun.set()
-        ended = {part for part in ("summary", "detail") if self._has_ended(part)}
-        if "detail" in ended and (self._is_alone or len(ended) > 1):
+        if self._has_ended("detail") and (self._is_alone or self._has_ended("summary")):
             self.judging.hurry()  # nothing but citations follows
-        elif ended and not self._is_alone:
+        elif not self._is_alone and (self._has_ended("detail") or self._has_ended("summary")):
             self.judging.ask_on()  # beside it the other text is written, whose last sentences make a call of their own
 
     def _has_ended(self, part: Section) -> bool:
