@@ -70,13 +70,15 @@ _CONFIRMED = (Verdict.SUPPORTED, Verdict.MOVED)
 class ConfidenceReport:
     """`reasons` are for people, the one that decided first; `sum` is the calculation line by line.
 
-    `per_claim` maps a claim's id to how strongly independent sources carry it, 0…1.
+    `per_claim` maps a claim's id to how strongly independent sources carry it, 0…1. `corroborating` is how many
+    sources are independent of one another, 0 where the central claim rests on one of them alone.
     """
 
     confidence: Confidence
     reasons: tuple[str, ...]
     sum: tuple[ConfidencePart, ...]
     per_claim: Mapping[str, float]
+    corroborating: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ def score_confidence(
         reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts[1 if is_lone_file else 0 :]])),
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
+        corroborating=len(support.independent) if support.central_voices > 1 else 0,
     )
 
 
@@ -487,8 +490,6 @@ def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> 
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:
-    if not used:
-        return
     if len(used) == 1:
         yield say("Everything rests on one source: {source}.", source=used[0].metadata.domain or _short(used[0].title))
         return
@@ -554,12 +555,11 @@ def _left_out(found: SourceCollection) -> Iterator[str]:
     search = found.search_metadata
     if not search.left_out:
         return
-    places = list(dict.fromkeys(search.left_out))
     few = len(search.left_out)
     of_pages = say_many("of {number} page", "of {number} pages", max(search.pages_read + search.pages_failed, few))
     one = "{number} {of_pages} was left out, for sharing next to no word with the question: {places}."
     many = "{number} {of_pages} were left out, for sharing next to no word with the question: {places}."
-    yield say_many(one, many, few, of_pages=of_pages, places=_listed(places))
+    yield say_many(one, many, few, of_pages=of_pages, places=_listed([*dict.fromkeys(search.left_out)]))
 
 
 def _abstracts(used: Sequence[Source]) -> Iterator[str]:

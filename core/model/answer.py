@@ -150,7 +150,8 @@ class SynthesisMetadata:
 class ResearchAnswer:
     """A cited answer. `summary` and `detail` carry markers `[1]` that name `src_1`, …
 
-    `confidence_sum` is how the level was computed, line by line; empty where nothing was.
+    `confidence_sum` is how the level was computed, line by line; empty where nothing was. `corroborating` is how many
+    independent sources bear one another out, 0 where the central claim rests on one.
     `notice` is a line that must be shown with the answer, e.g. that it is quoted and no model
     wrote it; "" when there is none. `stopped_because` says why the job ended early, else "".
     `follow_ups` are the writer's own questions to ask next, past core/presentation/follow_ups.py.
@@ -161,6 +162,7 @@ class ResearchAnswer:
     confidence: Confidence
     confidence_reasons: tuple[str, ...] = ()
     confidence_sum: tuple[ConfidencePart, ...] = ()
+    corroborating: int = 0
     citations: tuple[Citation, ...] = ()
     claims: tuple[Claim, ...] = ()
     limitations: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ class SearchSettings:
     connect_timeout_s: float = 2.0  # an unreachable provider must not cost the answer its five seconds
     again_after_s: float = 2.0  # pause before all are asked once more where no provider could be reached
     straggler_s: float = 1.5  # what a provider or a page that is later than the others may cost
-    results_per_query: int = 10  # what providers return by default
+    results_per_query: int = 10  # what providers return by default, and S002-09
     fetch_timeout_s: float = 10.0
     fetch_concurrency: int = 20  # what two queries find first
     pages_to_fetch: int = 14  # more than max_sources, so that unreadable pages can be replaced
@@ -125,7 +125,6 @@ class DeepSettings:
     min_items: int = 3  # S002-07
     max_items: int = 7
     max_checklist: int = 12  # with what people add
-    results_per_query: int = 10  # S002-09
     sources_per_round: int = 10  # read anew and kept
     max_given_sources: int = 20  # that come with the question or from the answer it goes deeper than
     max_facts_per_round: int = 12

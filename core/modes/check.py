@@ -193,6 +193,7 @@ def _answer(work: Work, compared: ComparedClaims, found: SourceCollection) -> Re
         confidence=report.confidence,
         confidence_reasons=report.reasons,
         confidence_sum=report.sum,
+        corroborating=report.corroborating,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in evidence),
         citations=tuple(_citation(claim) for claim in evidence),
     )

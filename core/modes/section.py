@@ -197,6 +197,7 @@ class _Draft:
             confidence=report.confidence,
             confidence_reasons=report.reasons,
             confidence_sum=report.sum,
+            corroborating=report.corroborating,
             citations=citations,
             claims=tuple(replace(claim, strength=report.per_claim.get(claim.id)) for claim in claims),
             limitations=document.notes,

@@ -207,7 +207,6 @@ CONFIDENCE_WORDS = {
 }
 
 
-CORROBORATING_ONE = "{level} ({number} corroborating source)"
 CORROBORATING = "{level} ({number} corroborating sources)"
 CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited sources)"
 LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
@@ -395,20 +394,19 @@ def _named(text: str) -> str:
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:
-    """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
+    """`High (3 corroborating sources)`: as many as are independent of one another and carry what is said.
 
-    They corroborate one another where a claim of the summary rests on more than one; else they are cited, and no more.
+    Where the central claim rests on one of them they are cited, and no more; then copies count too.
     """
     word = say(CONFIDENCE_WORDS[answer.confidence])
     if answer.confidence is Confidence.INSUFFICIENT:
         return say("{level} (no source answers this)", level=word)
-    corroborating = {citation.source_id for citation in answer.citations if citation.verdict.carries}
-    if not corroborating:
+    carrying = len({citation.source_id for citation in answer.citations if citation.verdict.carries})
+    if not carrying:
         return say("{level} (citations unchecked)", level=word)
-    summary = [claim for claim in answer.claims if claim.id.startswith("summary")] or answer.claims
-    if any(len(claim.evidence) > 1 for claim in summary):
-        return say_many(CORROBORATING_ONE, CORROBORATING, len(corroborating), level=word)
-    return say_many(CITED_ONE, CITED, len(corroborating), level=word)
+    if (number := min(answer.corroborating, carrying)) > 1:
+        return say(CORROBORATING, level=word, number=number)
+    return say_many(CITED_ONE, CITED, carrying, level=word)
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:

@@ -17,8 +17,9 @@ from core.model.job import QueryIntent, QuestionType, TimeConstraint
 from core.text.injection import without_quoted
 from core.text.language import detect_language
 from core.text.numbers import MONTHS
-from core.text.saying import say
+from core.text.saying import ENGLISH, say
 from core.text.sentences import split_sentences
+from core.text.terms import asking_words
 
 _PAYLOAD = regex.compile(
     r"<[^>]*>?|javascript:\S*|\bon\w+\s*=\S*|\$\{[^}]*\}|\{\{[^}]*\}\}|%[0-9a-f]{2}|\b(?:alert|eval|exec|system)\s*\(.*?\)"
@@ -60,12 +61,14 @@ _CURRENT = regex.compile(
     regex.IGNORECASE,
 )
 _EXPLANATION = regex.compile(
-    r"^\s*(?:how|why|explain|describe|what\s+(?:causes|happens|makes)|in\s+what\s+way|wie|warum|wieso|comment|pourquoi|cómo|por\s+qué)\b"
+    r"^\W*(?:how|why|explain|describe|what\s+(?:causes|happens|makes)|in\s+what\s+way|wie|warum|wieso|comment|pourquoi|cómo|por\s+qué)\b"
     r"|\b(?:explain|why\s+(?:is|are|do|does|did)|how\s+(?:is|are|do|does|did|can|could|would|to))\b",
     regex.IGNORECASE,
 )
 _COUNTED = regex.compile(
-    r"^\s*how\s+(?:many|much|old|tall|far|long|big|large|often|fast|high|deep|heavy)\b", regex.IGNORECASE
+    r"^\W*(?:how\s+(?:many|much|old|tall|far|long|big|large|often|fast|high|deep|heavy)|comment\s+s['’]appell\w+|cómo\s+se\s+llama\w*"
+    r"|wie\s+(?:viele?|hoch|alt|weit|lange?|groß|oft|schnell|tief|schwer|teuer|hei(?:ß|ss)\w+))\b",
+    regex.IGNORECASE,
 )
 _HISTORICAL = regex.compile(
     r"\b(?:histor(?:y|ical|ically)|origins?|ancient|medieval|century|centuries|in\s+the\s+past|formerly)\b",
@@ -115,11 +118,12 @@ def read_quoted(text: str) -> str:
 
 def parse_intent(query: str) -> QueryIntent:
     """What the question asks for, by rules (S003-02)."""
+    language = detect_language(query)
     return QueryIntent(
         question_type=_question_type(query),
-        entities=_entities(query),
+        entities=_entities(query, language),
         time_constraint=_time_constraint(query),
-        language=detect_language(query),
+        language=language,
         importance="high" if _IMPORTANT.search(query) else "normal",
     )
 
@@ -213,14 +217,15 @@ def _time_constraint(query: str) -> TimeConstraint | None:
     return TimeConstraint("historical") if _HISTORICAL.search(query) else None
 
 
-def _entities(query: str) -> tuple[str, ...]:
+def _entities(query: str, language: str) -> tuple[str, ...]:
     """Quoted phrases and runs of capitalised words; at most eight, in order."""
+    asking = _QUESTION_WORDS if language == ENGLISH else _QUESTION_WORDS | asking_words(language)
     found = [match.group(1) for match in _QUOTED.finditer(query)]
     for match in _NAME.finditer(query):
         name = match.group().strip(" .'’-")
-        while name.split(" ", 1)[0].casefold() in _QUESTION_WORDS:  # a sentence's first capital names nothing
+        while name.split(" ", 1)[0].casefold() in asking:  # a sentence's first capital names nothing
             name = name.partition(" ")[2].strip()
-        if len(name) > 1 and name.casefold() not in _QUESTION_WORDS and name.casefold() not in MONTHS:
+        if len(name) > 1 and name.casefold() not in asking and name.casefold() not in MONTHS:
             found.append(name)
     return tuple(dict.fromkeys(found))[:8]
 

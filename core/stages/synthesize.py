@@ -308,6 +308,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         confidence=report.confidence,
         confidence_reasons=report.reasons,
         confidence_sum=report.sum,
+        corroborating=report.corroborating,
         citations=grounded.citations,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in grounded.claims),
         limitations=limitations,

@@ -164,6 +164,7 @@ def withdraw(
         confidence=level,
         confidence_reasons=tuple(dict.fromkeys((reason, *report.reasons))),
         confidence_sum=(*report.sum, ConfidencePart("retracted", 0.0, alone)),
+        corroborating=report.corroborating,
         limitations=limitations,
     )
 

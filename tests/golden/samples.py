@@ -98,6 +98,7 @@ ANSWER = ResearchAnswer(
     detail="The tower is the fourth on its rock [2].\n\n- A helipad was added in 1980 [3].\n- It is built of granite.",
     confidence=Confidence.MEDIUM,
     confidence_reasons=("3 independent sources", "2 of 3 claims supported", "1 conflict"),
+    corroborating=3,
     citations=(
         Citation("The Eddystone lighthouse is 49 metres tall", "src_1", _TALL.quote, Verdict.SUPPORTED, 40, 89),
         Citation("The Eddystone lighthouse is 49 metres tall", "src_2", _ABOUT.quote, Verdict.PARTIAL, 57, 105),

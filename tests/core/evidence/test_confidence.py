@@ -157,7 +157,7 @@ COPY = " ".join(f"word{place}" for place in range(120))
     ids=["one-owner", "same-hash", "syndicated"],
 )
 def test_one_voice_counts_once(first: Source, second: Source) -> None:
-    """A copy, a mirror or a second page of one owner adds nothing."""
+    """A copy, a mirror or a second page of one owner adds nothing, and corroborates nothing (D24)."""
     claim = make_claim(0, make_evidence(1), make_evidence(2))
 
     both = score([claim], [first, second])
@@ -165,6 +165,7 @@ def test_one_voice_counts_once(first: Source, second: Source) -> None:
     assert same_voice(first, second)
     assert both.per_claim == score([claim], [first]).per_claim
     assert both.reasons[1].startswith("1 independent source (of 2")
+    assert (both.corroborating, score([claim], [make_source(1), make_source(2)]).corroborating) == (0, 2)
 
 
 def test_a_copied_quote_is_one_voice_for_its_claim() -> None:

@@ -22,5 +22,19 @@ def test_patience_stretches_every_wait_for_a_model_and_no_search() -> None:
     assert stretched.synthesis.max_prompt_tokens == usual.synthesis.max_prompt_tokens
 
 
+def test_the_numbers_are_those_of_the_design() -> None:
+    """S002-07, S002-09, S002-14, S003-04, S003-08, S003-11, D12, S001-10, S001-16, S001-19: items, results a query,
+    seconds, cosines, sources, chunks.
+    """
+    usual = Settings()
+    search, deep, cache, section = usual.search, usual.deep, usual.cache, usual.section
+
+    assert (deep.min_items, deep.max_items, deep.max_runtime_s, search.results_per_query) == (3, 7, 600, 10)
+    assert (search.provider_timeout_s, search.max_sources) == (10, 10)
+    assert (cache.min_similarity, cache.instant_similarity, cache.is_instant) == (0.80, 0.92, False)
+    assert (section.max_search_iterations, section.top_k_initial) == (5, 20)
+    assert (section.min_final, section.top_k_final) == (5, 8)
+
+
 def test_of_usual_patience_nothing_changes() -> None:
     assert patient(Settings(), 1.0) == Settings()

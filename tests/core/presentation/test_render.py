@@ -300,19 +300,10 @@ def test_footer(result: JobResult, count: int, expected: str):
             id="as S003-20 shows it",
         ),
         pytest.param(
-            replace(samples.ANSWER, citations=samples.ANSWER.citations[:1]), "Medium (1 corroborating source)", id="one"
+            replace(samples.ANSWER, citations=samples.ANSWER.citations[:1]), "Medium (1 cited source)", id="one"
         ),
-        pytest.param(
-            replace(
-                samples.ANSWER,
-                claims=[
-                    replace(samples.ANSWER.claims[0], evidence=samples.ANSWER.claims[0].evidence[:1]),
-                    replace(samples.ANSWER.claims[2], evidence=samples.ANSWER.claims[0].evidence),
-                ],
-            ),
-            "Medium (3 cited sources)",
-            id="corroborated in the detail alone",
-        ),
+        pytest.param(replace(samples.ANSWER, corroborating=2), "Medium (2 corroborating sources)", id="one a copy"),
+        pytest.param(replace(samples.ANSWER, corroborating=0), "Medium (3 cited sources)", id="one voice"),
         pytest.param(
             replace(samples.ANSWER, citations=samples.ANSWER.citations[2:3], confidence=Confidence.LOW),
             "Low (citations unchecked)",

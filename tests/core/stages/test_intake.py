@@ -134,6 +134,12 @@ def test_nasty_strings_never_break_intake() -> None:
         ("Did the FDA approve Leqembi?", QuestionType.FACTUAL),
         ("How many moons does Mars have?", QuestionType.FACTUAL),
         ("Who wrote Middlemarch?", QuestionType.FACTUAL),
+        ("Wie hoch ist der Kölner Dom?", QuestionType.FACTUAL),
+        ("Wie viele Einwohner hat Bremen?", QuestionType.FACTUAL),
+        ("Wie entsteht ein Regenbogen?", QuestionType.EXPLANATION),
+        ("Comment s’appelle la capitale du Mali ?", QuestionType.FACTUAL),
+        ("¿Cómo se llama el río de Sevilla?", QuestionType.FACTUAL),
+        ("¿Por qué es azul el cielo?", QuestionType.EXPLANATION),
         ("PostgreSQL vs MySQL for analytics", QuestionType.COMPARISON),
         ("What is the difference between TCP and UDP?", QuestionType.COMPARISON),
         ("Why is the sky blue?", QuestionType.EXPLANATION),
@@ -171,6 +177,7 @@ def test_entities_and_language_are_read_from_the_words() -> None:
     assert {"European Medicines Agency", "Leqembi", "Germany"} <= set(english.entities)
     assert "Did" not in " ".join(english.entities)
     assert (english.language, german.language) == ("en", "de")
+    assert german.entities == ("Zuverlässigkeit", "Quelle")
 
 
 @pytest.mark.parametrize(
