@@ -36,6 +36,7 @@ OWN = {  # what only operators and admins read
     "core/pipeline/work.py": ("OPENAI_API_KEY",),
     "core/presentation/wording.py": ("gorkd settings set --tenant",),
     "core/library/funnel.py": ("PAPER_ID",),  # S000-16's own words
+    "core/library/wording.py": ("gorkd library add",),  # said to the local tenant alone
     "adapters/chat/discord/bot.py": ("DISCORD_TOKEN",),
     "adapters/chat/slack/client.py": ("SLACK_BOT_TOKEN",),
     "core/tenancy/settings.py": ("GORKD_PRICES", "medicine: pubmed"),  # for admins: a price, an example of groups
