@@ -134,10 +134,7 @@ async def _look_up(registry: Registry) -> str:
     try:
         known = await registry.by_ids(_RETRACTED)
     except ProviderError as exc:
-        without = (
-            "Until then answers come without what it knows; GORKD_REGISTRIES says who is asked, `none` for nobody."
-        )
-        raise Doubt(f"{exc.operator_message} {without}") from exc
+        raise Doubt(f"{exc.operator_message} Until then answers do without it, as with GORKD_REGISTRIES=none.") from exc
     if not known:
         raise Doubt("answers, but does not know a paper that every registry lists; check its address")
     return f"answers in {perf_counter() - started:.1f} s"

@@ -126,9 +126,8 @@ async def serve_http(
 ) -> None:
     """Until cancelled. `on_ready` hears the address. Raises `SetupError` when the port is taken."""
     app = build_server(researcher, links).streamable_http_app(streamable_http_path=PATH, host=settings.host)
-    gate = _TokenGate(app, settings.tokens)
     config = uvicorn.Config(
-        gate,
+        _gated(app, settings.tokens),
         host=settings.host,
         port=settings.port,
         log_config=None,
@@ -160,24 +159,21 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _TokenGate:
+def _gated(app: ASGIApp, tokens: Sequence[str]) -> ASGIApp:
     """Lets a request through that carries one of the tokens."""
 
-    def __init__(self, app: ASGIApp, tokens: Sequence[str]) -> None:
-        self._app = app
-        self._tokens = [token.encode() for token in tokens]
+    async def gate(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _has_one(scope, tokens):
+            return await app(scope, receive, send)
+        message = "This needs a token: Authorization: Bearer …"
+        error = {"error": {"code": "UNAUTHORIZED", "message": message, "details": {}}}
+        return await JSONResponse(error, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._is_known(scope):
-            message = "This needs a token: Authorization: Bearer …"
-            error = {"error": {"code": "UNAUTHORIZED", "message": message, "details": {}}}
-            refusal = JSONResponse(error, status_code=401, headers={"WWW-Authenticate": "Bearer"})
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    return gate
 
-    def _is_known(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
-        kind, _, token = given.partition(b" ")
-        matches = [hmac.compare_digest(token.strip(), known) for known in self._tokens]  # all: time tells nothing
-        return kind.lower() == b"bearer" and any(matches)
+
+def _has_one(scope: Scope, tokens: Sequence[str]) -> bool:
+    given = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
+    kind, _, token = given.partition(b" ")
+    matches = [hmac.compare_digest(token.strip(), known.encode()) for known in tokens]  # all: time tells nothing
+    return kind.lower() == b"bearer" and any(matches)

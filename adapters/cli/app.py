@@ -175,7 +175,6 @@ class _Made(Mapping[str, object]):
         found = get_command(app)
         command = found.commands[name] if isinstance(found, TyperGroup) else found
         for one in (command, *(command.commands.values() if isinstance(command, TyperGroup) else ())):
-            _hide_types(one)
             _translate(one)
         return command
 
@@ -221,12 +220,7 @@ def _translate(command: Any) -> None:
     for parameter in command.params:
         if getattr(parameter, "help", ""):
             parameter.help = say(parameter.help)
-
-
-def _hide_types(command: Any) -> None:
-    """In the help: a name for what is given says more than Python's type of it."""
-    for parameter in command.params:
-        if parameter.param_type_name == "argument":
+        if parameter.param_type_name == "argument":  # its name says more than Python's type of it
             parameter.display_type_rich = lambda ctx: ""
 
 

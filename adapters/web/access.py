@@ -240,11 +240,6 @@ class JobLinks:
         """The page after something was said to the job."""
         return self.at("", heard=kind)
 
-    @property
-    def watched(self) -> str:
-        """The page at what it says of being watched."""
-        return f"{self.page}#watched"
-
     def export(self, form: str) -> str:
         """`form` is one of the kinds of exports.py."""
         return self.at(f"/answer.{form}")

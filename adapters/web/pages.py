@@ -180,7 +180,7 @@ async def post_watch(request: web.Request) -> web.Response:
     job = await local_job(request)
     rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
     await request.app[RESEARCHER].watching.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
-    raise web.HTTPSeeOther(_links(request, job).watched)
+    raise web.HTTPSeeOther(f"{_links(request, job).page}#watched")
 
 
 async def post_stop_watching(request: web.Request) -> web.Response:
@@ -188,7 +188,7 @@ async def post_stop_watching(request: web.Request) -> web.Response:
     job, desk = await local_job(request), request.app[RESEARCHER].watching
     if watch := await desk.of_job(job):
         await desk.stop(watch)
-    raise web.HTTPSeeOther(_links(request, job).watched)
+    raise web.HTTPSeeOther(f"{_links(request, job).page}#watched")
 
 
 async def post_follow_up(request: web.Request) -> web.Response:
