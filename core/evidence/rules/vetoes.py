@@ -466,14 +466,12 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
-    if pair.multiple:
-        return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)
+    if pair.multiple or (word and pair.is_converse(word)):
+        return
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))
     denied += sum(said in scope for scope in denials(pair.home, pair.language))
-    if word and pair.is_converse(word):
-        return
     if word and said and len(opposed) % 2 and denied % 2 == 0 and exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     elif (
