@@ -370,7 +370,7 @@ class Comparison:
             for word in gap.claimed
             for said in gap.near
             if self._contrasts(word, said) and word.stem not in self.home.stems
-        ] or self._opposed_before()
+        ]
 
     @property
     def opposed_anywhere(self) -> tuple[Token, Token] | None:
@@ -386,9 +386,10 @@ class Comparison:
             (word, said)
             for word in ours
             for said in theirs
-            if self._contrasts(word, said) and ((is_half and _alike(word, said)) or self._is_beside(word, said))
+            if self._contrasts(word, said)
+            and ((is_half and word.text.endswith(_MORE) is said.text.endswith(_MORE)) or self._is_beside(word, said))
         )
-        # What is lowest may have increased.
+        # What is more frequent is so beside low back pain, too; what is lowest may have increased.
         return next((pair for pair in pairs if sum(word.text.endswith("est") for word in pair) != 1), None)
 
     def _is_beside(self, word: Token, said: Token) -> bool:
@@ -400,17 +401,6 @@ class Comparison:
             [words[at] for at in (place - 1, place + 1) if 0 <= at < len(words)] for words, place in (ours, theirs)
         ]
         return any(match_tokens(one, other) for one in around[0] for other in around[1])
-
-    def _opposed_before(self) -> list[tuple[Token, Token]]:
-        """The same, of words that stand each before the same word: higher rates, lower rates."""
-        ours, theirs = self.claim.content, self.home.content
-        before = {word: last for last, word in pairwise(theirs)}
-        found = [
-            (last, before[self.partner[word]])
-            for last, word in pairwise(ours)
-            if last not in self.partner and self.partner.get(word) in before
-        ]
-        return [(word, said) for word, said in found if self._contrasts(word, said) and said not in self.claimed]
 
     def _contrasts(self, word: Token, said: Token) -> bool:
         """Whether the two are opposites; what is followed by a thing leads to it, but who is attacked by defends."""
@@ -432,11 +422,7 @@ class Comparison:
         )
 
 
-def _alike(*words: Token) -> bool:
-    """Whether both or none are comparatives: what is more frequent is so beside low back pain, too."""
-    return len({word.text.endswith(("er", "more", "less")) for word in words}) == 1
-
-
+_MORE = ("er", "more", "less")
 _DEGREE = regex.compile(r"(?:er|est)$")
 _OF_ORDER = frozenset(("follow", "lead", "preced"))
 

@@ -541,8 +541,7 @@ def _nearest_places(pair: Comparison) -> list[Token]:
         same = [
             word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
         ]
-        if same:
-            places[at] = same[0] if at else same[-1]
+        places[at] = same[0] if at else same[-1]
     return places
 
 

@@ -167,7 +167,9 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     if is_written or has_share(claim, number, reading):
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
-    is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
+    years = {other.value for other in reading.numbers if other.value and is_year(other.text, other.value)}
+    span = measured.amount / YEAR if measured and measured.dimension == "time" else 0.0
+    is_span = span > 0 and any(abs(b - a - span) <= 1 for a, b in combinations(sorted(years), 2))
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
     is_worked_out = "by" in claim.lead(number) and any(
         abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
@@ -456,12 +458,6 @@ _INITIAL = regex.compile(r"\b(?:onset|initial\w*|beg[aiu]n\w*|start\w*|earliest|
 
 
 YEAR = 31557600.0  # seconds
-
-
-def _is_span(value: float, reading: Reading) -> bool:
-    """Whether so many years lie between two years of the text."""
-    years = [other.value for other in reading.numbers if other.value and is_year(other.text, other.value)]
-    return any(abs(later - earlier - value) <= 1 for earlier, later in combinations(sorted(set(years)), 2))
 
 
 def is_about(reading: Reading, number: Token) -> bool:

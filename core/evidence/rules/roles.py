@@ -158,8 +158,7 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
     leads = {word for slot in slots[1] for word in slot}
     if any(word.stem in listed("symmetric") for word in between) or (not pivots and leads <= _BE):
         return False
-    owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
-    return not owner and bool(pivots or leads - _BE)
+    return not any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
 
 
 def _keep_their_words(pair: Comparison, one: Token, other: Token) -> bool:

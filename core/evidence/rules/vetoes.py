@@ -124,9 +124,8 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
     """A number in another's place, or one that the source nowhere gives; of "twice as many", whether they are."""
     multiple = multiple_in(pair.claim)
     if multiple and not pair.multiple:
-        yield Veto(
-            "numbers", Force.DOUBTS, f'the source does not say "{pair.claim.text[multiple.start : multiple.end]}"'
-        )
+        written = pair.claim.text[multiple.start : multiple.end]
+        yield Veto("numbers", pair.unfound, f'the source does not say "{written}"')
     taken = [(multiple.start, multiple.end)] if multiple else []
     taken += [(date.start, date.end) for date in slashed_dates(pair.claim)]
     for number in pair.claim.numbers:
@@ -332,14 +331,13 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
 
 
 def _is_place(found: regex.Match[str], *, is_time: bool) -> bool:
-    """Whether it says where or when: "below roofs were 3" has a verb before the number, "over a 3" an article."""
+    """Whether it says where, when or of what else: "over a 3" has an article, "más pequeños tienen 3" other words."""
     word, behind = found.group().lower(), found.string[found.end() :]
     is_during = word == "over" and is_time and not _LASTS.search(found.string, 0, found.start())
-    is_about = word in ("über", "unter") and not _ONLY_BLANKS.fullmatch(behind)  # a directive on leave of 1996
-    return is_during or is_about or (word in ("below", "under", "above", "over") and _IS.search(behind) is not None)
+    is_small = word in ("below", "under", "above", "over") and _IS.search(behind) is not None
+    return is_during or is_small or any(not other.values for other in read(behind).content)
 
 
-_ONLY_BLANKS = regex.compile(r"\s*")
 _LASTS = regex.compile(r"\b(?:for|after|of|is|was|are|were|been|aged?|than|(?:last|t[ao]k|took|spen|liv|rul)\p{L}*) $")
 _IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b|^\s(?:an?|the) $", regex.IGNORECASE)
 _BEHIND = regex.compile(
@@ -468,14 +466,12 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
-    if pair.multiple:
-        return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)
+    if pair.multiple or (word and pair.is_converse(word)):
+        return
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))
     denied += sum(said in scope for scope in denials(pair.home, pair.language))
-    if word and pair.is_converse(word):
-        return
     if word and said and len(opposed) % 2 and denied % 2 == 0 and exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     elif (

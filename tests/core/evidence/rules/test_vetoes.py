@@ -717,6 +717,7 @@ PASSED: list[tuple[str, str, str]] = [
         "The first settlement was established in October 1803.",
         "The first settlement was established in October 1803 under Lieutenant-Governor David Collins.",
     ),
+    ("more of another word", "Los hoteles tienen diez camas.", "Los hoteles más bellos tienen diez camas."),
     ("a figure set low", "The CO₂ of Lund fell in 1931.", "The CO2 of Lund fell in 1931."),
     (
         "passive with a year in it",
@@ -1211,6 +1212,11 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         ("The keel is 89 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
         ("The gain was 2.9 kg smaller in Lund (1.3 vs 4.2 kg).", "The gain was 1.3 kg in Lund and 4.2 kg in Vik."),
         ("全長は3,530 kmです。", "At 3,530 km it is the longest river."),
+        ("Women short of it had about twice the risk of dying.", "The ratio was 1.65 for men and 2.16 for women."),
+        (
+            "Esch und Voes waren die ersten lutherischen Märtyrer.",
+            "Er hörte von Esch und Voes, den ersten, die für ihren lutherischen Glauben den Märtyrertod starben.",
+        ),
     ],
     ids=[
         "what was to come",
@@ -1218,6 +1224,8 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         "what is worked out",
         "of figures that share a unit",
         "a language whose denials are unknown",
+        "how many times, in other words",
+        "other words where synonyms are unknown",
     ],
 )
 def test_what_a_source_leaves_open_is_asked(claim: str, passage: str) -> None:
