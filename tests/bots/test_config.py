@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from dotenv import set_key
 
+from adapters.chat.discord import bot
+from adapters.web.settings import WebSettings
+from bots import wiring
 from bots.config import ENV_FILE, environment, keep_settings, read_settings, secrets_in
 from core.model.errors import SetupError
 from tests.shared_data import ROOT
@@ -48,6 +51,16 @@ def test_only_what_is_given_is_read_and_blank_is_unset(monkeypatch: pytest.Monke
     settings = read_settings({"GORKD_LOG_LEVEL": " Debug ", "GORKD_CACHE_INSTANT": " "})
 
     assert (settings.retention_days, settings.patience, settings.log_level) == (0, 1.0, "debug")
+
+
+def test_the_limits_are_those_of_the_design() -> None:
+    """G-01, G-02, G-03: questions and reads a minute, streams, seconds to stop in, where nobody sets them."""
+    chats, web = read_settings({}), WebSettings.from_env({})
+
+    assert (chats.discord_user_per_min, chats.discord_guild_per_min) == (5, 20)
+    assert (chats.slack_user_per_min, chats.slack_workspace_per_min) == (5, 30)
+    assert (web.asks_per_minute, web.reads_per_minute, web.streams_per_address) == (10, 60, 5)
+    assert (wiring.GRACE_S, bot.GRACE_S) == (30, 30)
 
 
 @pytest.mark.parametrize(

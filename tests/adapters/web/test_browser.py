@@ -372,15 +372,23 @@ async def test_several_modes_are_chosen_watched_and_read_and_their_code_is_copie
 
 @pytest.mark.slow
 async def test_page_finds_its_answer_where_no_stream_comes_through(browser: Browser, site: Site):
-    """After three tries in vain it reads the page itself instead."""
+    """G-04: it tries again after 1, 2 and 5 seconds, which pass at once here, then reads the page itself instead."""
     job = await site.ask(mood="slow")
+    waits_ms: list[int] = []
+
+    def note(wait_ms: int) -> None:
+        waits_ms.append(wait_ms)
+
     async with visit(browser, site.address) as page:
         await page.route("**/stream*", lambda route: route.fulfill(status=204))
+        await page.expose_function("waits", note)
+        await page.add_init_script("const wait = setTimeout; setTimeout = (then, ms) => { waits(ms); wait(then, 0); };")
         await page.goto(site.page(job))
 
         site.writer.gate.set()
 
-        await page.wait_for_selector(".chip", timeout=30_000)
+        await page.wait_for_selector(".chip")
+    assert waits_ms[:3] == [1000, 2000, 5000]
 
 
 async def test_cancel_ends_the_job_and_says_so(browser: Browser, site: Site):

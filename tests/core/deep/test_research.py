@@ -139,7 +139,8 @@ async def test_searches_of_a_round_are_one_of_each_kind_and_one_that_fails_costs
 
 async def test_the_trace_is_written_with_state_and_figures():
     """S002-16, S002-17, S002-18, D5: question, checklist, knowledge, iterations as lists; five figures."""
-    model = scripted()
+    queries = {"pubmed": ["chloride[tiab]"], "web": ["low serum chloride risk", "serum chloride mortality"]}
+    model = scripted(queries=lambda request: json.dumps(queries))
     ran = await research(deep_deps(model=model), context="for a lecture", max_iterations=4)
 
     trace = ran.trace
@@ -154,7 +155,7 @@ async def test_the_trace_is_written_with_state_and_figures():
     assert [entry.get("pmid") for entry in state["knowledge_base"]["sources"]].count("1001") == 1
     iteration = {"iteration": 1, "results_count": 6, "checklist_progress": "3/3"}
     assert iteration.items() <= state["iterations"][0].items()
-    figures = {"total_iterations": 1, "pubmed_queries": 1, "web_queries": 1, "sources_processed": 6}
+    figures = {"total_iterations": 1, "pubmed_queries": 1, "web_queries": 2, "sources_processed": 6}
     assert figures.items() <= trace.metrics.items()
     assert trace.metrics["llm_calls"] == len(model.asked)
     assert set(trace.result) == {"answer", "sources", "checklist_coverage"}

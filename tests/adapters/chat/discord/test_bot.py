@@ -15,7 +15,7 @@ import pytest
 from discord.http import Route
 
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.client import BUSY_MESSAGES, Traffic
+from adapters.chat.discord.client import Traffic
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
 from adapters.chat.discord.incoming import elsewhere
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
@@ -219,7 +219,7 @@ def test_a_channel_is_busy_after_more_than_ten_messages_in_a_minute():
     """G-02."""
     now = 0.0
     traffic = Traffic(clock=lambda: now)
-    for _ in range(BUSY_MESSAGES):
+    for _ in range(10):
         traffic.note(1)
 
     assert not traffic.is_busy(1)
