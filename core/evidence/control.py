@@ -167,8 +167,8 @@ class ControlledJudge:
     def _is_doubtful(self) -> bool:
         return self._confirmed > 0 and not self.is_believed
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
-        ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
+        ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s, hear=hear)
         return replace(ruling, answers=None) if ruling.answers and self._is_doubtful else ruling
 
     def learn(self, said: Sequence[Judgement | None], *, is_second: bool) -> str:

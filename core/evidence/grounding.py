@@ -479,9 +479,12 @@ class Grounder:
 
     def _is_label(self, words: str, *, may_deny: bool) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""
-        said = set(terms(label := _NUMBERING.sub("", words)))
-        if len(label) > _MAX_LABEL_CHARS or said <= self._known_terms:
-            return len(label) <= _MAX_LABEL_CHARS
+        label = _NUMBERING.sub("", words)
+        said = set(terms(label))
+        if len(label) > _MAX_LABEL_CHARS:
+            return False
+        if said <= self._known_terms:
+            return True
         new = said - self._known_terms - self._source_terms
         if (DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
             return False
@@ -590,11 +593,3 @@ def _only(source: Source, passages: Sequence[Passage]) -> Source:
     stops = [*ends[1:], len(source.content)]
     pieces = ["\n" * (at - end) + source.content[at:to] for end, at, to in zip(ends, starts, stops, strict=True)]
     return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
-
-
-def as_told(judged: Judged) -> str | None:
-    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
-    claim = judged.claim
-    if claim is None or judged.shown is None:
-        return judged.shown
-    return with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])

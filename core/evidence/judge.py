@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 
 import regex
 
-from core.llm.ask_model import Completion, Heard, ask_model, complete, strict
+from core.llm.ask_model import Completion, CountedModel, Heard, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
 from core.model.errors import ModelError, ModelGarbled
@@ -105,7 +105,6 @@ class AnswerRuling:
 
     answers: bool | None
     reason: str = ""
-    usage: tuple[ModelUsage, ...] = ()
 
 
 Hear = Callable[[Mapping[int, Judgement], Sequence[ModelUsage]], None]
@@ -124,8 +123,8 @@ class SupportJudge(Protocol):
         """
         ...
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
-        """Whether `text` answers `question`. Raises `ModelError`."""
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
+        """Whether `text` answers `question`; `hear` is told what that has cost. Raises `ModelError`."""
         ...
 
 
@@ -145,12 +144,15 @@ class JsonJudge:
         found, usage = await self._ask(pairs, timeout_s=timeout_s, hear=hear)
         left = [place for place in range(len(pairs)) if place not in found]
         if left:
-            again, more = await self._ask([pairs[place] for place in left], timeout_s=timeout_s, in_words=True)
+            rest = [pairs[at] for at in left]
+            again, more = await self._ask(
+                rest, timeout_s=timeout_s, in_words=True, hear=lambda _, cost: hear({}, (*usage, *cost))
+            )
             found |= {left[place]: judgement for place, judgement in again.items()}
             usage = (*usage, *more)
         return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage)
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         request = ChatRequest(
             purpose="check",
             system=load_prompt("check_answer").template,
@@ -161,9 +163,12 @@ class JsonJudge:
             timeout_s=timeout_s,
             temperature=0.0,
         )
-        told = await ask_model(self.model, request, _yes_or_no)
-        spent = tuple(_spent(self.model, usage) for usage in told.usage)
-        return AnswerRuling(None, usage=spent) if told.value is None else replace(told.value, usage=spent)
+        paid: list[ModelUsage] = []
+        try:
+            told = await ask_model(CountedModel(self.model, paid), request, _yes_or_no)
+        finally:
+            hear({}, [_spent(self.model, usage) for usage in paid])
+        return told.value or AnswerRuling(None)
 
     async def _ask(
         self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
@@ -199,32 +204,29 @@ class PairwiseJudge:
     model: ChatModel
 
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
-        gate = asyncio.Semaphore(CALLS_AT_ONCE)
-        answers = await asyncio.gather(*(self._pair(pair, gate, timeout_s=timeout_s) for pair in pairs))
-        return Rulings(
-            tuple(judgement for judgement, _ in answers), tuple(spent for _, usage in answers for spent in usage)
-        )
+        gate, paid = asyncio.Semaphore(CALLS_AT_ONCE), list[ModelUsage]()
+        counted = PairwiseJudge(CountedModel(self.model, paid))
+        try:
+            said = await asyncio.gather(*(counted._pair(pair, gate, timeout_s=timeout_s) for pair in pairs))
+        finally:
+            usage = tuple(_spent(self.model, one) for one in paid)
+            hear({}, usage)
+        return Rulings(tuple(said), usage)
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         return AnswerRuling(None)
 
-    async def _pair(
-        self, pair: Pair, gate: asyncio.Semaphore, *, timeout_s: float
-    ) -> tuple[Judgement | None, tuple[ModelUsage, ...]]:
+    async def _pair(self, pair: Pair, gate: asyncio.Semaphore, *, timeout_s: float) -> Judgement | None:
         said: list[bool | None] = []
-        usage: list[ModelUsage] = []
         for clause in clauses(pair.claim):
             async with gate:
-                answer, spent = await self._clause(clause, pair, timeout_s=timeout_s)
-            said.append(answer)
-            usage += spent
+                said.append(await self._clause(clause, pair, timeout_s=timeout_s))
         if None in said:
-            return None, tuple(usage)
+            return None
         share = sum(map(bool, said)) / len(said)
-        ruling = Ruling.SUPPORTED if share == 1 else Ruling.PARTIAL if share else Ruling.UNSUPPORTED
-        return Judgement(ruling), tuple(usage)
+        return Judgement(Ruling.SUPPORTED if share == 1 else Ruling.PARTIAL if share else Ruling.UNSUPPORTED)
 
-    async def _clause(self, clause: str, pair: Pair, *, timeout_s: float) -> tuple[bool | None, list[ModelUsage]]:
+    async def _clause(self, clause: str, pair: Pair, *, timeout_s: float) -> bool | None:
         """Yes or no; asked once more where it is neither, then None."""
         title = f"{pair.title}\n" if pair.title else ""
         document = title + "\n".join(_plain(passage, MAX_PASSAGE_CHARS) for passage in pair.passages)
@@ -240,13 +242,11 @@ class PairwiseJudge:
             temperature=0.0,
             accepts=lambda text: _YES_OR_NO.search(text) is not None,
         )
-        usage: list[ModelUsage] = []
         for _ in range(2):
             completion = await _completed(self.model, request)
-            usage.append(_spent(self.model, completion.usage))
             if word := _YES_OR_NO.search(completion.text):
-                return word.group().lower() == "yes", usage
-        return None, usage
+                return word.group().lower() == "yes"
+        return None
 
 
 _YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
@@ -399,9 +399,6 @@ def _least(fields: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-# While the answer is being written
-
-
 @dataclass
 class _Asked:
     """A pair that is asked about, and what was said of it until now.
@@ -512,12 +509,14 @@ class Judging:
             return AnswerRuling(None)
         try:
             async with asyncio.timeout(timeout_s):
-                ruling = await self.judge.judge_answer(question, text, timeout_s=timeout_s)
-        except (TimeoutError, ModelError) as exc:
-            self.failures += [exc] if isinstance(exc, ModelError) else []
-            return AnswerRuling(None)
-        self.usage += ruling.usage
-        return replace(ruling, usage=())
+                return await self.judge.judge_answer(
+                    question, text, timeout_s=timeout_s, hear=lambda _, spent: self.usage.extend(spent)
+                )
+        except TimeoutError:
+            pass  # it stays open
+        except ModelError as exc:
+            self.failures.append(exc)
+        return AnswerRuling(None)
 
     async def aclose(self) -> None:
         """End what is still being asked; nobody waits for it any more."""

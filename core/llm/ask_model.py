@@ -69,7 +69,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class CountedModel:
-    """A model whose calls' costs are put into `paid`, also those of one that is given up; not of one that fails."""
+    """A model whose calls' costs are put into `paid`, also those of one that is given up or garbled."""
 
     model: ChatModel
     paid: list[ModelUsage]
@@ -84,7 +84,7 @@ class CountedModel:
             async for delta in self.model.stream(request):
                 heard.take(delta)
                 yield delta
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ModelGarbled):  # it has answered, or might have
             self.paid.append(heard.cost(request))
             raise
         self.paid.append(heard.cost(request))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from core.evidence.citations import Grammar, strip_markers
+from core.evidence.citations import Grammar, strip_markers, with_markers
 from core.evidence.differences import adds_nothing, is_same_claim
-from core.evidence.grounding import Grounder, as_told
+from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
@@ -577,3 +577,11 @@ def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None)
     is_complete = known.is_complete and draft.is_complete
     follow_ups = summary.follow_ups or detail.follow_ups
     return replace(summary, detail=detail.detail, is_complete=is_complete, follow_ups=follow_ups)
+
+
+def as_told(judged: Judged) -> str | None:
+    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
+    claim = judged.claim
+    if claim is None or judged.shown is None:
+        return judged.shown
+    return with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])

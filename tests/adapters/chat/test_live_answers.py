@@ -442,6 +442,19 @@ class ResultsAway(SqlJobStore):
         return await super().result(job_id)
 
 
+async def edits_to_the_end(world: World) -> list[str]:
+    """What one message says, one after another, of a job that is asked for and ends; waits are told at once."""
+    pace = replace(PACE, told_from_s=0.0)
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
+    task = await asked(world, bot, BoardReply(world.board))
+
+    await world.end("job_1")
+    await task
+
+    (edits,) = world.board.shown.values()
+    return edits
+
+
 @pytest.mark.parametrize("when", ["while it runs", "at its end"])
 async def test_a_wait_for_the_records_that_is_noticed_is_told(when: str) -> None:
     """On both platforms: what is waited for stands where the progress stood, then comes the answer."""
@@ -452,14 +465,7 @@ async def test_a_wait_for_the_records_that_is_noticed_is_told(when: str) -> None
     else:
         deps = replace(deps, jobs=ResultsAway(tables))
     world = World(deps, Researcher(deps, Waiting()), MemoryTables())
-    pace = replace(PACE, told_from_s=0.0)
-    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
-    task = await asked(world, bot, BoardReply(world.board))
-
-    await world.end("job_1")
-    await task
-
-    (edits,) = world.board.shown.values()
+    edits = await edits_to_the_end(world)
     assert [words for words in edits if wording.RECORDS_AWAY in words]
     assert edits[-1] == "outcome: completed"
 
@@ -480,14 +486,7 @@ async def test_an_answer_that_stands_there_gives_way_to_no_wait_for_the_records(
     tables = MemoryTables()
     deps = make_deps(tables=tables)
     world = World(deps, Unnoted(deps, Waiting()), MemoryTables())
-    pace = replace(PACE, told_from_s=0.0)
-    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
-    task = await asked(world, bot, BoardReply(world.board))
-
-    await world.end("job_1")
-    await task
-
-    (edits,) = world.board.shown.values()
+    edits = await edits_to_the_end(world)
     answered = edits.index("outcome: completed")
     assert set(edits[answered:]) == {"outcome: completed"}
 

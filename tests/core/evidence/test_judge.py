@@ -334,7 +334,7 @@ class Slow:
             raise self.error
         return Rulings(tuple(Judgement(Ruling.SUPPORTED, pair.claim) for pair in pairs), (ModelUsage(1, 1),))
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         raise ModelUnavailable("down")
 
 
@@ -552,23 +552,28 @@ async def test_what_refuses_a_sentence_is_taken_with_its_reason() -> None:
     await judging.aclose()
 
 
-async def test_a_call_that_is_given_up_before_its_first_verdict_is_paid() -> None:
+@pytest.mark.parametrize("garbled", [0, 1], ids=["at first", "asked once more"])
+@pytest.mark.parametrize("dialect", ["json", "pairwise"])
+async def test_a_call_that_is_given_up_before_its_first_verdict_is_paid(dialect: Dialect, garbled: int) -> None:
     begun = asyncio.Event()
+    said = ["Hm."] * garbled
 
     class Silent:
         name = "silent-1"
 
         async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+            if said:
+                yield ChatDelta(said.pop(), ModelUsage(7, 0))
+                return
             begun.set()
             await asyncio.Event().wait()
-            yield ChatDelta("")
 
-    judging = Judging(JsonJudge(Silent()), left_s=lambda: 60.0)
+    judging = Judging(judge_of(Silent(), dialect), left_s=lambda: 60.0)
     waiting = asyncio.create_task(judging.rule([SLEEP]))
     await begun.wait()
 
     await judging.aclose()
 
     assert await waiting == [None]
-    assert [(spent.model, spent.completion_tokens) for spent in judging.usage] == [("silent-1", 0)]
-    assert judging.usage[0].prompt_tokens > 0
+    assert [(spent.model, spent.completion_tokens) for spent in judging.usage] == [("silent-1", 0)] * (1 + garbled)
+    assert judging.usage[-1].prompt_tokens > 7

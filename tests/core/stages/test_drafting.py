@@ -498,7 +498,7 @@ class OfTheYear:
             self.has_confirmed.set()
         return Rulings(tuple(Judgement(Ruling.SUPPORTED if said else Ruling.PARTIAL) for said in is_said))
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         return AnswerRuling(True)
 
 
@@ -537,7 +537,7 @@ class OfTheTown:
             await self.may_confirm.wait()
         return Rulings(tuple(Judgement(Ruling.SUPPORTED if said else Ruling.PARTIAL) for said in is_of_bonn))
 
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         return AnswerRuling(True)
 
 
@@ -669,10 +669,30 @@ async def test_a_plan_that_understands_another_question_discards_what_was_begun(
     assert final(events)["answer"]["summary"] == TWITCH
 
 
-async def test_what_was_begun_in_vain_is_paid_and_counted() -> None:
-    """The price of an answer is that of all its calls; one that the job's memo answers anew counts as well."""
+@dataclass
+class PlansBehind(TwoCalls):
+    """Plans once the judge has been asked by `schema`, whose first call never ends."""
+
+    schema: str = ""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        is_first = request.schema_name == self.schema and all(one.schema_name != self.schema for _, one in self.asked)
+        if is_first:
+            self.asked.append(("check", request))
+            self._event(self.schema).set()
+            await asyncio.Event().wait()
+        async for delta in super().stream(request):
+            yield delta
+
+
+@pytest.mark.parametrize("schema", ["verdicts", "answers"])
+async def test_what_was_begun_in_vain_is_paid_and_counted(schema: str) -> None:
+    """The price of an answer is that of all its calls; one that the job's memo answers anew counts as well.
+
+    So does one that is given up in its midst: it is paid.
+    """
     german = json.dumps({**json.loads(PLAN), "language": "de"})
-    model = TwoCalls(plan=german, holds={"plan": "summary done"})
+    model = PlansBehind(plan=german, holds={"plan": schema}, schema=schema)
 
     answer = await answered(deps_of(model))
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.evidence.grounding import Grounder, as_told
+from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Hear, JsonJudge, Judging, Pair, Rulings, unheard
 from core.evidence.structure import assemble
 from core.model.answer import Citation, ModelUsage
@@ -22,7 +22,7 @@ from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from core.pipeline.deps import Deps
 from core.pipeline.work import Progress
-from core.stages.writing import Writing
+from core.stages.writing import Writing, as_told
 from tests.core.judging import judge_text
 from tests.fakes import FakeModel, make_deps, make_job, make_source
 
