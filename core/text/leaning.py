@@ -174,7 +174,9 @@ def _is_part(core: str, telling: Sequence[str], words: _Words, *, is_opened: boo
     is_clause = bool(words.asks.match(core))
     added = None if is_clause or "," in core else words.adds.match(core)
     rest = _WORD.findall(core, added.end()) if added else []
-    if added and (
+    behind = core[added.end() :].lstrip() if added else ""
+    is_said = bool(added) and not behind.startswith("-") and not words.asks.match(behind)  # not "for what", "in-flight"
+    if is_said and (
         sum(word in telling for word in rest) <= 1 or (rest[0] not in telling and len(rest) <= _MAX_FRAGMENT)
     ):
         return True

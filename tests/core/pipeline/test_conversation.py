@@ -326,6 +326,8 @@ PUMPS, PUMPEN, POMPES, BOMBAS, POMPE, BOMBAS_PT, POMPEN = (
         *((PUMPS, said, said) for said in ("explain to me how tides work", "Translate good morning to French")),
         (PUMPS, "In the US, who pays?", "In the US, who pays?"),
         (BOMBAS, "pan sin gluten casero", "pan sin gluten casero"),
+        (BOMBAS, "para qué sirve ibuprofeno", "para qué sirve ibuprofeno"),
+        (PUMPS, "in-flight wifi speed", "in-flight wifi speed"),
     ],
 )
 def test_what_is_said_behind_an_answer_is_of_its_question(asked: str, said: str, understood: str) -> None:
