@@ -147,7 +147,8 @@ async def get_job(request: web.Request) -> web.Response:
         if job.request.basis and job.request.feedback:
             with suppress(JobNotFound):  # forgotten since
                 earlier = await researcher.job(job.request.basis)
-                context["improves"] = links.signed(earlier, f"/jobs/{earlier.id}")
+                if earlier.scope == job.scope:  # a signed link opens it
+                    context["improves"] = links.signed(earlier, f"/jobs/{earlier.id}")
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
         shown = page("job.html", request, context)
     if context["may_ask"] or context["voted"]:

@@ -20,7 +20,7 @@ from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
 from adapters.web.settings import WebSettings
 from core.model.errors import QueueFull
-from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.researcher import Researcher
 from core.presentation.wording import IMPROVE_IT, NOT_ANSWERED_YET
@@ -264,6 +264,20 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
     link = re.search(r'<a href="([^"]+)">an earlier answer</a>', shown)
     assert link
     assert unescape(link[1]) == site.page(answered).removeprefix(site.address)
+
+
+async def test_the_page_of_an_improved_answer_leads_to_none_that_its_readers_may_not_see():
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        private = await site.ask(scope=Scope("local", "user:7"))
+        request = ResearchRequest(private.query, basis=private.id, feedback="Be short.", is_fresh=True)
+        improved = await site.researcher.submit(request)
+        async for _ in site.researcher.follow(improved.id):
+            pass
+        response = await client.get(site.page(improved).removeprefix(site.address))
+        shown = await response.text()
+
+    assert response.status == 200
+    assert private.id not in shown
 
 
 async def test_what_cannot_be_improved_is_said():
