@@ -55,9 +55,9 @@ FIRST = (
 )
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """On two processors; what is slow waits for most of its time."""
-    return 6 if config.option.markexpr == "slow" else 4
+def pytest_xdist_auto_num_workers() -> int:
+    """On two processors: tests wait for most of their time."""
+    return 6
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

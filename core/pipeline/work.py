@@ -91,6 +91,7 @@ class Progress:
     def __init__(self, job: ResearchJob, deps: Deps) -> None:
         self.job = job
         self._deps = deps
+        self._share = 0.0
 
     async def status(
         self,
@@ -100,7 +101,7 @@ class Progress:
         share: float | None = None,
         data: Mapping[str, Json] | None = None,
     ) -> None:
-        """`share` is how far along the job is, 0…1; by default what is typical of a quick answer."""
+        """`share` is how far along the job is, 0…1; by default what is typical of a quick answer. It never goes back."""
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
         await self._keep_job()
@@ -170,8 +171,8 @@ class Progress:
     async def _tell(
         self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
     ) -> None:
-        progress = _PROGRESS[status] if share is None else share
-        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": progress}
+        self._share = max(self._share, _PROGRESS[status] if share is None else share)
+        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": self._share}
         await self.emit("status", {**told, "data": dict(data)})
 
     @contextmanager

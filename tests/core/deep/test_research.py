@@ -115,6 +115,8 @@ async def test_output_and_progress_are_those_of_the_specification():
     ]
     told = [event.data for event in ran.events if "card" in (event.data.get("data") or {})]
     shares = {entry["data"]["stage"]: entry["progress"] for entry in reversed(told)}
+    progress = [event.data["progress"] for event in ran.events if "progress" in event.data]
+    assert progress == sorted(progress)
     assert shares["refining"] == 0.1
     assert shares["iteration_1"] == 0.3
     assert told[0]["data"]["note"] == "Deep research typically takes 1–3 minutes."
