@@ -101,7 +101,7 @@ class Progress:
         share: float | None = None,
         data: Mapping[str, Json] | None = None,
     ) -> None:
-        """`share` is how far along the job is, 0…1, by default as in a quick answer. It never goes back."""
+        """`share` is how far along the job is, 0…1, by default as in a quick answer. An attempt never goes back."""
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
         await self._keep_job()
