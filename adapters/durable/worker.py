@@ -1,6 +1,6 @@
-"""A process that runs jobs: DBOS in this event loop, and what it must do when it stops.
+"""A process that runs jobs: DBOS in this event loop, the steps that a resumed job skips, and what is done at a stop.
 
-The reaper sees to it that no job is forgotten, whose worker went silent or which was never enqueued.
+The reaper in each worker hands on the jobs of a worker that was killed or went silent, and enqueues what never was.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What may be used again: finished answers, by key and by meaning, and public pages and search results; and who may
-ask for more just now: token buckets and single flight, shared by the processes of a database, or of one process.
+"""What may be used again: finished answers (by key and by meaning), public pages and search results.
 
-Answers are a log of digests, job ids and vectors; those of a place (scope and group) lie in memory too (vectors.py).
+Also what processes count together: token buckets, and single flight of identical questions. Answers are a log of
+digests, job ids and vectors; those of a place (scope and group) lie in memory too (vectors.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Addresses of messages: those that wait for jobs and those that show them go with them, those without a job after
-a day, and those that show what was forgotten when they have been taken away; and watches, with where they tell.
-Addresses may hold tokens, so they are kept as sealed text.
+"""Where answers are shown: addresses of chat messages; which are looked at again for retractions; and watches.
+
+An address goes with its job, one without a job after a day, and one of what was forgotten once its message has been
+taken away. Addresses may hold tokens, so they are kept encrypted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Jobs, their results, and what belongs to a job and goes with it: sources, what was paid for, files, what people said
-to it and of it, and its events; how many there are, and signs of life of the workers that run them.
+"""Jobs and all that goes with them: results, sources, model answers that were paid for, files, events, votes.
+
+Also what people said to a running job, how many jobs there are, and the heartbeats of the workers that run them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Tenants: what they have set, their sealed tokens, who came and left, one-time states, turns, and who is let in
-no longer.
+"""What is kept of tenants: their settings, encrypted tokens, and who came and left.
+
+Also states that count once, turns that one process at a time takes, and links and sign-ins that were taken back.
 """
 
 from __future__ import annotations
