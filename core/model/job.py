@@ -1,7 +1,7 @@
-"""A question on its way: the request, what was understood of it, and the job that carries it.
+"""A question on its way: the request, what was understood of it, the job, and its scope, which says who may see it.
 
-Every job has a scope, and whatever is kept for it is valid in exactly that scope. Files that come with a question are
-sources of that question and of no other.
+What is kept for a job is valid in exactly its scope: stores, cache, links and buttons ask for it, so that an answer of
+a private channel is seen nowhere else. Files that come with a question are sources of that question and of no other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How much may happen, and how often at once: quotas, the pace of providers, and identical questions.
+"""How often providers may be asked, by a token bucket; one job for identical questions; turns at the processor.
 
-The arithmetic of a token bucket stands here; who keeps the numbers, for how many processes, is an adapter's business.
+How many questions a person may ask is in core/tenancy/admission.py, which counts with the same buckets. Who keeps the
+numbers, for how many processes, is an adapter's business.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stage 1: is this a question, what does it ask for, and how soon does its answer go stale?
+"""Stage 1: is this a question, what does it ask for, in which language, and how soon does its answer go stale?
 
 Rules only: instant, and the plan call refines what they find. Refusals are named and have a sentence each.
 """

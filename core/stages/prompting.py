@@ -1,4 +1,4 @@
-"""The prompt of the answer call: the sources numbered and fenced, cut to the budget by relevance."""
+"""The prompt of the answer call: the answer's language, and the sources, numbered, fenced and cut to the budget."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Whether a question may be researched now, and by which of its tenant's settings: the one place that says no.
+"""Whether a question may be researched now: by its channel, questions a minute, the month's budget, allowed providers.
 
-The settings are read anew for every question, so that a change holds at once, whichever process made it.
+The one place that says no. A tenant's settings are read anew for every question, so that a change holds at once, in
+every process; the operator's limits come from bots/config.py.
 """
 
 from __future__ import annotations
