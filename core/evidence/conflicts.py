@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain
 
 from core.evidence.authority import authority, same_voice
 from core.evidence.citations import strip_markers
@@ -184,10 +184,17 @@ def _told(claims: Sequence[Claim], sources: Mapping[str, Source]) -> Iterator[_F
     """What a claim itself tells: that two of its sources disagree, and the value that each gives."""
     for claim in (claim for claim in claims if _DISAGREES.search(claim.text)):
         said = [_closest(sources[one.source_id], one.quote, claim.text) for one in _speaking(claim, sources)]
-        for first, second in combinations(said, 2):
-            named = None if same_voice(first.source, second.source) else name_difference(first.text, second.text)
-            if named and {*numbers_in(named.first), *numbers_in(named.second)} <= {*numbers_in(claim.text)}:
-                yield claim, [first], second, named
+        said.sort(key=lambda one: points_back(one.text))  # the first names what they disagree on
+        for place, against in enumerate(said):
+            others = [one for one in said[:place] if not same_voice(one.source, against.source)]
+            differing = [(one, named) for one in others if (named := name_difference(one.text, against.text))]
+            told = [
+                (one, named)
+                for one, named in differing
+                if {*numbers_in(named.first), *numbers_in(named.second)} <= {*numbers_in(claim.text)}
+            ]
+            if told:
+                yield claim, [one for one, _ in told], against, told[0][1]
 
 
 _DISAGREES = re.compile(

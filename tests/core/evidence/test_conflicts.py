@@ -150,7 +150,7 @@ def claim_on(source: Source, quote: str) -> Claim:
 
 
 TALL = "The Eddystone tower is 49 metres tall."
-LOFTY = "The survey gives 49 metres for the height of the tower."
+LOFTY = "Surveys give 49 metres for the height of the tower."
 
 
 def test_a_conflict_says_who_says_what_when_and_in_which_words() -> None:
@@ -182,17 +182,14 @@ def test_a_conflict_says_who_says_what_when_and_in_which_words() -> None:
 )
 def test_a_disagreement_that_the_answer_tells_is_a_conflict(claim: str, count: int) -> None:
     """Whoever writes that two sources disagree contradicts neither, so that no judge calls it contradicted."""
-    first, second = (
-        make_source(1, f"It is a light. {LOFTY}"),
-        make_source(2, "The guide gives 51 m for the height of it."),
-    )
-    evidence = [claim_on(first, LOFTY).evidence[0], claim_on(second, second.content).evidence[0]]
+    quotes = ["It gives 51 m for the height of the tower.", LOFTY, "Maps give 51 m for the height of the tower."]
+    sources = [make_source(number, f"See here. {quote}") for number, quote in enumerate(quotes, start=1)]
+    evidence = [claim_on(source, quote).evidence[0] for source, quote in zip(sources, quotes, strict=True)]
 
-    found = find_conflicts(
-        [Claim("summary-0", claim, Verdict.SUPPORTED, tuple(evidence))], [first, second], "", judged=()
-    )
+    found = find_conflicts([Claim("summary-0", claim, Verdict.SUPPORTED, tuple(evidence))], sources, "", judged=())
 
-    assert [[side.source_id for side in conflict.positions] for conflict in found] == [["src_1", "src_2"]] * count
+    assert [set(conflict.sides.values()) for conflict in found] == [{("src_2",), ("src_3", "src_1")}] * count
+    assert not any(conflict.subject.startswith("It ") for conflict in found)
 
 
 def test_one_conflict_is_reported_once() -> None:
