@@ -303,7 +303,7 @@ def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
         quotes = {(one_line(citation.quote or ""), _where_in(source, citation)) for citation in citations[:1]}
-        _print_source(paper, source, quotes=[text + page for text, page in quotes if _letters(text) not in shown])
+        _print_source(paper, source, quotes=[one for one in quotes if _letters(one[0]) not in shown])
 
 
 def _where_in(source: Source, citation: Citation) -> str:
@@ -318,7 +318,8 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, MARKER.sub("", text).casefold()))
 
 
-def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> None:
+def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[tuple[str, str]]) -> None:
+    """`quotes` are words and where they stand."""
     number = f"{source.number:>3}  "
     margin = " " * len(number)
     link = _link(source.url)
@@ -329,8 +330,8 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     remarks += wording.caveats(source)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
-    for words in quotes:
-        quote = Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), "”", style="italic")
+    for words, where_in in quotes:
+        quote = Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), f"”{where_in}", style="italic")
         paper.write(quote, first=margin, rest=margin)
 
 

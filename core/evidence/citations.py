@@ -398,9 +398,9 @@ def _is_allowed(target: Target, allowed: Allowed) -> bool:
 
 def _rewritten(text: str, kept: Sequence[Marker]) -> str:
     """The bracket with only some of its targets."""
-    first = kept[0]
-    separator = ", " if first.grammar is Grammar.NUMBER else "; "
-    opening, closing = ("(", ")") if text[first.start] == "(" else ("[", "]")
+    first, is_number = kept[0], kept[0].grammar is Grammar.NUMBER
+    separator = ", " if is_number else "; "
+    opening, closing = ("(", ")") if text[first.start] == "(" and not is_number else ("[", "]")  # "(1)" cites nothing
     return f"{opening}{separator.join(marker.written for marker in kept)}{closing}{first.mark}"
 
 

@@ -150,7 +150,9 @@ def score_confidence(
         reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts[1 if is_lone_file else 0 :]])),
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
-        corroborating=len(support.independent) if support.central_voices > 1 else 0,
+        corroborating=0
+        if support.central_voices < 2 or _tells_both(summary[0], conflicts)
+        else len(support.independent),
     )
 
 
@@ -182,6 +184,13 @@ def _dispute(conflict: Conflict, summary: Sequence[Claim], sources: Sequence[Sou
     sides = name_sides(conflict)
     told = say("sources disagree, {sides}", sides=sides) if sides else say("sources disagree")
     return _Limit("conflicts", Confidence.LOW, told)
+
+
+def _tells_both(claim: Claim, conflicts: Sequence[Conflict]) -> bool:
+    """Whether the sources that carry it stand on more than one side: they do not bear each other out."""
+    own = {entry.source_id for entry in claim.evidence}
+    told = (conflict.sides.values() for conflict in conflicts if claim.id in conflict.claim_ids)
+    return any(sum(not own.isdisjoint(ids) for ids in sides) > 1 for sides in told)
 
 
 def _unconfirmed(summary: Sequence[Claim]) -> Iterator[_Limit]:

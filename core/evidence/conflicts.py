@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from core.evidence.authority import authority, same_voice
 from core.evidence.citations import strip_markers
-from core.evidence.differences import Difference, find_difference, is_otherwise, name_difference
+from core.evidence.differences import Difference, find_difference, is_otherwise, name_difference, numbers_in
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.words import Kind, read
 from core.evidence.verbatim import points_back
@@ -100,7 +101,7 @@ def find_conflicts(
     known = {source.id: source for source in sources}
     found = _by_rules(claims, known) if judged is None else _judged(claims, known, judged)
     disputes: list[_Dispute] = []
-    for claim, carrying, against, named in found:
+    for claim, carrying, against, named in chain(found, _told(claims, known)):
         same = (one for one in disputes if one.has(against) or (claim in one.claims and one.has(carrying[0])))
         dispute = next(same, None)
         if dispute is None:
@@ -177,6 +178,29 @@ def _judged(
             texts = [claim.text, *(entry.text for entry in carrying)]
             named = next(filter(None, (name_difference(text, against.text) for text in texts)), None)
             yield claim, carrying, against, named
+
+
+def _told(claims: Sequence[Claim], sources: Mapping[str, Source]) -> Iterator[_Found]:
+    """What a claim itself tells: that two of its sources disagree, and the value that each gives."""
+    for claim in (claim for claim in claims if _DISAGREES.search(claim.text)):
+        said = [_closest(sources[one.source_id], one.quote, claim.text) for one in _speaking(claim, sources)]
+        said.sort(key=lambda one: points_back(one.text))  # the first names what they disagree on
+        for place, against in enumerate(said):
+            others = [one for one in said[:place] if not same_voice(one.source, against.source)]
+            differing = [(one, named) for one in others if (named := name_difference(one.text, against.text))]
+            told = [
+                (one, named)
+                for one, named in differing
+                if {*numbers_in(named.first), *numbers_in(named.second)} <= {*numbers_in(claim.text)}
+            ]
+            if told:
+                yield claim, [one for one, _ in told], against, told[0][1]
+
+
+_DISAGREES = re.compile(
+    r"(?i)\b(?:disagree|contradict|discrepan|(?:differ|conflict|diverg)(?:ing|s|ent)?\b|widers(?:prech|prüch)|uneinig"
+    r"|désaccord|se contredi|divergen|discrepa|contradi[cz]|discord|in disaccordo|oneens|tegenstrijdig|spreken elkaar)"
+)
 
 
 def _speaking(claim: Claim, sources: Mapping[str, Source]) -> list[Evidence]:

@@ -222,7 +222,8 @@ class Event:
 
     - `status`: `{stage, message, progress (0…1), data}`
     - `source`: `{id, url, title, domain, provider}` as soon as a source is kept
-    - `answer`: `{section, id, text, verdict, mark, before}`; the same id replaces, `text: null` removes
+    - `answer`: `{section, id, text, verdict, mark, before}`, and `marks` of citations that have another one, by their
+      number; the same id replaces, `text: null` removes
     - `complete`: the job's JSON (core/presentation/render.py)
     """
 

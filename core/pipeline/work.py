@@ -130,8 +130,12 @@ class Progress:
         `before` is what stands before it, in Markdown: a blank or line breaks, headings, `[…]` where others were cut.
         """
         section: Section = "summary" if claim.id.startswith("summary") else "detail"
-        marks = MARKS.get(claim.verdict, "") if claim.evidence else ""
-        told = {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": marks}
+        mark = MARKS.get(claim.verdict, "") if claim.evidence else ""
+        told = {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": mark}
+        judged = (one for one in claim.evidence if one.verdict is not Verdict.UNCHECKED)
+        marks = {one.source_id.removeprefix("src_"): MARKS[one.verdict] for one in judged}
+        others: Mapping[str, Json] = {number: own for number, own in marks.items() if own != mark}
+        told |= {"marks": others} if others else {}  # of what it cites that has another one
         await self.emit("answer", {**told, "before": before if shown is not None else ""})
 
     async def retract(self, claim_id: str) -> None:

@@ -17,7 +17,8 @@ from core.presentation.wording import STATUS_MESSAGES
 class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
-    `marks` are the sentences' verdict marks, `leads` what stands before them, `queries` what is searched for and
+    `marks` are the sentences' verdict marks, `own_marks` those of citations that have another one, by their number,
+    `leads` what stands before them, `queries` what is searched for and
     `providers` where, `understood` what a follow-up was taken to ask, `earlier` the question of the earlier answer that
     is shown while it is being confirmed, `seq` the last event's number. `started_at` is when the job's first event was
     told; `position` how many jobs must begin before this one, None once it has begun or where that is not known. `card`
@@ -33,6 +34,7 @@ class Snapshot:
     sources: tuple[str, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_marks: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     leads: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     queries: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
@@ -79,16 +81,19 @@ class Snapshot:
 
     def _with_sentence(self, event: Event) -> Snapshot:
         sentences, marks, leads = dict(self.sentences), dict(self.marks), dict(self.leads)
+        own_marks, own = dict(self.own_marks), event.data.get("marks")
         sentence_id = _word(event, "id")
         if event.data.get("text") is None:
-            sentences.pop(sentence_id, None)
-            marks.pop(sentence_id, None)
-            leads.pop(sentence_id, None)
+            for told in (sentences, marks, own_marks, leads):
+                told.pop(sentence_id, None)
         else:
             sentences[sentence_id] = printable(str(event.data["text"]))
             marks[sentence_id] = _word(event, "mark")
+            own_marks[sentence_id] = (
+                {str(key): one_line(str(mark)) for key, mark in own.items()} if isinstance(own, dict) else {}
+            )
             leads[sentence_id] = printable(str(event.data.get("before", " ")))
-        return replace(self, sentences=sentences, marks=marks, leads=leads)
+        return replace(self, sentences=sentences, marks=marks, own_marks=own_marks, leads=leads)
 
 
 def source_line(event: Event) -> str:

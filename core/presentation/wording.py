@@ -375,10 +375,11 @@ def offer_deep(answer: ResearchAnswer) -> str:
         wanted.append(say("sources under other words, and what of the question they answer one by one"))
     doubtful = [claim for claim in answer.claims if claim.verdict in (Verdict.PARTIAL, Verdict.UNCHECKED)]
     unknown = [one.text for one in answer.removed if not one.reason.startswith(_DENIED)]
-    unsure = [*unknown[:1], *(claim.text for claim in doubtful[:1])]
-    wanted += [say("a source that confirms “{sentence}”", sentence=_named(text)) for text in unsure]
+    confirms = "a source that confirms “{sentence}”"
+    wanted += [say(confirms, sentence=_named(claim.text)) for claim in doubtful[:1]]
     if len({citation.source_id for citation in answer.citations}) == 1:
         wanted.append(say("a second, independent source"))
+    wanted += [say(confirms, sentence=_named(text)) for text in unknown[:1]]  # it may be the writer's invention
     if len(wanted) > 1:
         return say(OFFER_DEEP_BOTH, one=wanted[0], other=wanted[1])
     return say(OFFER_DEEP, what=wanted[0] if wanted else say("stronger and more independent sources"))

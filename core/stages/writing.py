@@ -580,8 +580,9 @@ def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None)
 
 
 def as_told(judged: Judged) -> str | None:
-    """A sentence while the answer is being written: with those citations alone that its one mark is true of."""
+    """A sentence while the answer is written: no citation that nobody has judged yet, where others carry it."""
     claim = judged.claim
     if claim is None or judged.shown is None:
         return judged.shown
-    return with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])
+    told = [one.source_id for one in claim.evidence if one.verdict in (claim.verdict, Verdict.PARTIAL)]
+    return with_markers(judged.text, told)

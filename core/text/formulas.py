@@ -26,7 +26,8 @@ _SIGNS = dict(
     for pair in """approx=≈ times=× cdot=· leq=≤ le=≤ geq=≥ ge=≥ neq=≠ ne=≠ pm=± circ=° infty=∞ sum=∑ int=∫ partial=∂
     rightarrow=→ to=→ propto=∝ sim=~ equiv=≡ ldots=… dots=… div=÷ alpha=α beta=β gamma=γ delta=δ epsilon=ε theta=θ
     lambda=λ mu=μ nu=ν pi=π rho=ρ sigma=σ tau=τ phi=φ chi=χ psi=ψ omega=ω eta=η kappa=κ Delta=Δ Omega=Ω Sigma=Σ Phi=Φ
-    hbar=ħ left= right= !=""".split()
+    lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ in=∈ cup=∪ cap=∩ subset=⊂ ll=≪ gg=≫ mp=∓ Rightarrow=⇒ leftarrow=← nabla=∇
+    Gamma=Γ Theta=Θ Lambda=Λ Pi=Π Psi=Ψ xi=ξ zeta=ζ ell=ℓ hbar=ħ left= right= !=""".split()
 ) | dict.fromkeys(("quad", "qquad", ",", ";", ":", " "), " ")
 _HALVES = {"1/2": "½", "1/3": "⅓", "2/3": "⅔", "1/4": "¼", "3/4": "¾"}  # as pages have them
 

@@ -170,6 +170,15 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     assert "Towers of granite · 49 metres [1]" in paper
 
 
+def test_where_a_quote_stands_is_no_part_of_the_quote():
+    """The page of a PDF stands behind the closing sign."""
+    citation = replace(samples.ANSWER.citations[0], quote="Its lamp burns oil.", page=3)
+
+    paper = answered(citations=(citation,))
+
+    assert "“Its lamp burns oil.”, page 3" in paper
+
+
 def test_only_marks_that_are_shown_are_explained():
     """D18: an answer of the library has them behind its pages, and may cite fewer of its sentences."""
     tall = "The Eddystone lighthouse is 49 metres tall"

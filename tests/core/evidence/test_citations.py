@@ -201,6 +201,7 @@ def test_every_verdict_has_a_mark_and_what_is_not_confirmed_never_that_of_what_i
         ("Fact [9] and more [1].", "Fact and more [1]."),
         ("Fact. [9]", "Fact."),
         ("Fact ([9]).", "Fact."),
+        ("Fact (sources 1 and 9).", "Fact [1]."),
         ("[9] says so [1].", "says so [1]."),
         ("Fact [8-9]✓ [1]✓.", "Fact [1]✓."),
         ("Fact [1](https://evil.example).", "Fact [1]."),

@@ -455,6 +455,23 @@ def test_the_reason_that_decided_stands_first(
     assert report.reasons[0] == reason
 
 
+def test_sources_of_a_sentence_that_tells_of_their_disagreement_corroborate_nothing() -> None:
+    """ "A survey says 3 °C [1], a guide says 6 °C [2]" has two sources, and neither bears the other out."""
+    both = replace(HEIGHT, claim_ids=(BOTH.id,))
+    apart = Conflict(
+        "the cooling",
+        (replace(both.positions[0], source_id="src_1"), replace(both.positions[-1], source_id="src_2")),
+        (BOTH.id,),
+    )
+
+    reports = [
+        score_confidence([BOTH], MAKERS, conflicts=[one], question_type=QuestionType.FACTUAL, now=NOW)
+        for one in (both, apart)
+    ]
+
+    assert [report.corroborating for report in reports] == [2, 0]
+
+
 def test_a_lone_weak_voice_against_strong_ones_leaves_medium_and_is_named() -> None:
     """D22."""
     sources = [*MAKERS, make_source(5, kind=FORUM)]

@@ -150,6 +150,7 @@ def claim_on(source: Source, quote: str) -> Claim:
 
 
 TALL = "The Eddystone tower is 49 metres tall."
+LOFTY = "Surveys give 49 metres for the height of the tower."
 
 
 def test_a_conflict_says_who_says_what_when_and_in_which_words() -> None:
@@ -167,6 +168,28 @@ def test_a_conflict_says_who_says_what_when_and_in_which_words() -> None:
         ("51 m", "src_2", ""),
     ]
     assert all(side.quote in source.content for side, source in zip(found[0].positions, (first, second), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("claim", "count"),
+    [
+        ("Sources disagree: a survey says 49 metres, a guide 51 m.", 1),
+        ("Die Quellen widersprechen sich: 49 metres oder 51 m.", 1),
+        ("A survey gives 49 metres, while a guide gives 51 m.", 0),
+        ("Sources disagree on whether it is 49 metres tall.", 0),
+    ],
+    ids=["told", "in another language", "not called so", "of one value"],
+)
+def test_a_disagreement_that_the_answer_tells_is_a_conflict(claim: str, count: int) -> None:
+    """Whoever writes that two sources disagree contradicts neither, so that no judge calls it contradicted."""
+    quotes = ["It gives 51 m for the height of the tower.", LOFTY, "Maps give 51 m for the height of the tower."]
+    sources = [make_source(number, f"See here. {quote}") for number, quote in enumerate(quotes, start=1)]
+    evidence = [claim_on(source, quote).evidence[0] for source, quote in zip(sources, quotes, strict=True)]
+
+    found = find_conflicts([Claim("summary-0", claim, Verdict.SUPPORTED, tuple(evidence))], sources, "", judged=())
+
+    assert [set(conflict.sides.values()) for conflict in found] == [{("src_2",), ("src_3", "src_1")}] * count
+    assert not any(conflict.subject.startswith("It ") for conflict in found)
 
 
 def test_one_conflict_is_reported_once() -> None:

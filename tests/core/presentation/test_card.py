@@ -219,6 +219,17 @@ def test_the_offer_to_go_deeper_does_not_seek_to_confirm_what_the_sources_deny()
     assert "It cost 9 pounds" in offer
 
 
+def test_the_offer_to_go_deeper_begins_with_what_the_answer_lacks() -> None:
+    """What was cut because nobody confirmed it comes last: it may be the writer's invention."""
+    unknown = RemovedSentence("It cost 9 pounds.", "a model did not confirm it")
+    only = replace(samples.ANSWER, confidence=Confidence.LOW, conflicts=(), removed=(unknown,))
+    only = replace(only, claims=only.claims[:1], citations=only.citations[:1])
+
+    offer = card_of(samples.COMPLETED, replace(UNSURE, answer=only)).part("offer").text
+
+    assert 0 < offer.index("a second, independent source") < offer.index("It cost 9 pounds")
+
+
 def test_marks_are_explained_where_it_is_asked_for() -> None:
     explained = answer_card(samples.COMPLETED, samples.RESULT, samples.SOURCES, explains=True)
 

@@ -134,7 +134,8 @@ async def test_a_sentence_is_told_with_its_section_verdict_and_mark(verdict: Ver
     """The marks of DESIGN's streaming: one a verdict."""
     progress, deps = await begin()
 
-    await progress.sentence(Claim(f"{section}-4", "The Moon pulls", verdict, (EVIDENCE,)), "The Moon pulls [1].")
+    evidence = replace(EVIDENCE, verdict=verdict)
+    await progress.sentence(Claim(f"{section}-4", "The Moon pulls", verdict, (evidence,)), "The Moon pulls [1].")
 
     (event,) = await deps.events.read("job_1")
     assert event.type == "answer"

@@ -563,6 +563,12 @@ async def test_a_sentence_is_shown_when_its_own_source_was_read_for_it() -> None
 
     told = [event.data for event in await deps.events.read(job.id)]
     assert [(data["id"], data["mark"]) for data in told] == [("summary-0", "◐"), ("summary-0", "✓")]
+    said = "The stone bridge over the river was repaired by workers in spring"
+    assert [data["text"] for data in told] == [f"{said} [1].", f"{said} [1][2]."]  # no citation goes and comes back
+    snapshot = Snapshot()
+    for event in await deps.events.read(job.id):
+        snapshot = snapshot.after(event)
+    assert said_so_far(snapshot, "summary") == [("summary-0", f"{said} [1]◐[2]✓.")]
 
 
 async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() -> None:

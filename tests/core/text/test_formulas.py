@@ -15,10 +15,11 @@ from core.text.formulas import plain_formulas
         (r"\[x_1 = \frac{-b + \sqrt{b^2 - 4ac}}{2a}\]", "x₁ = (-b + √(b² - 4ac))/2a"),
         (r"$$RR = \frac{p_2}{p_1}$$", "RR = p₂/p₁"),
         (r"It is \(E = mc^2\), at $45^\circ$ and $\leq 5\%$.", "It is E = mc², at 45° and ≤ 5%."),
+        (r"$x // y = \lfloor x / y \rfloor$, and $\lceil 3.2 \rceil \in A$.", "x // y = ⌊ x / y ⌋, and ⌈ 3.2 ⌉ ∈ A."),
         ("The value of $g$ in H$_2$O.", "The value of g in H₂O."),
         ("It rose by $0.42$ mmHg ($p < 0.05$), not $-1,200$.", "It rose by 0.42 mmHg (p < 0.05), not -1,200."),
     ],
-    ids=["inline", "a line of its own", "brackets", "a ratio", "parentheses and signs", "letters", "numbers"],
+    ids=["inline", "a line of its own", "brackets", "a ratio", "parentheses and signs", "floors", "letters", "numbers"],
 )
 def test_a_formula_is_read_as_plain_text(written: str, plain: str) -> None:
     """No chat, page or terminal sets LaTeX."""
