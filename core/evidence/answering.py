@@ -251,10 +251,10 @@ _APPOSED = r"(?<!\b(?:in|on|at|for|by|with|of|from|to|as)\s)\ban?\s(?:[\w-]+\s){
 
 
 def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
-    """Whether a text has something of the kind asked for that need not be the answer, since the words do not bind it.
+    """Whether a text names the kind of thing asked for, but perhaps of something else: near the question, no answer.
 
-    A count of something else, a default without a value, "install" where nobody says how, "without one" of another
-    thing. Stricter than `unanswered_by_rules`: what touches is shown all the same, as near the question.
+    As a number that counts other things, a default without its value, "install" where nobody says how. Stricter than
+    `unanswered_by_rules`: such a text is shown all the same.
     """
     for asking, binds in _BINDINGS:
         asked = asking.search(question)

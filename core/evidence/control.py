@@ -44,10 +44,10 @@ _CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
 
 
 def controls_of(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], int]:
-    """What may ride along with `pairs`, the first before all, and where among them: the same whenever they come again.
+    """Controls that a call about `pairs` may hold, best first, and the place among the pairs where they are put.
 
-    Sentences of their own passages with one thing changed, which a judge that only sees plain denials confirms; behind
-    them `CONTROLS`, which are no plainer.
+    First sentences of the pairs' own passages with one thing changed, which a judge that sees only a plain "not"
+    confirms; behind them `CONTROLS`, which are as fine. The same pairs always give the same.
     """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
     said = _turned(list(dict.fromkeys(passage for pair in pairs for passage in pair.passages)), drawn)
@@ -126,11 +126,11 @@ def _with(text: str, found: regex.Match[str], other: str) -> Pair:
 
 @dataclass
 class ControlledJudge:
-    """Confirms nothing beside a control that `model_judge` confirms, a false sentence with what denies it.
+    """Asks `model_judge`, with a control in each call, and drops what it confirms where it confirms the control.
 
-    But where, asked again, it denies `SECOND_CONTROLS` others: one that is mostly right errs there too. Nor does it
-    confirm while it has not been believed in more calls than not: one that says yes to nearly everything denies a few.
-    What is refused stays refused, since such a judge rarely says no. `report` is told of it once.
+    A judge that confirms one is asked again with `SECOND_CONTROLS` others and believed if it denies these: one that is
+    mostly right errs too. It is also not believed until it has denied controls in more calls than it confirmed them.
+    What it refuses always stands, since a judge that says yes to everything rarely says no. `report` is told once.
     """
 
     model_judge: JsonJudge | PairwiseJudge
@@ -172,9 +172,9 @@ class ControlledJudge:
         return replace(ruling, answers=None) if ruling.answers and self._is_doubtful else ruling
 
     def learn(self, said: Sequence[Judgement | None], *, is_second: bool) -> str:
-        """What is wrong with the judge by its word on the controls of a call, "" where nothing is.
+        """What is wrong with the judge by what it `said` of a call's controls: "confirmed", "left out", or "".
 
-        One that was left out, although asked for twice, tells nothing: then the calls before it decide.
+        A control without a verdict counts as left out only in a second try, or where the judge has denied none before.
         """
         if any(one.ruling is Ruling.SUPPORTED for one in said if one):
             return "confirmed"

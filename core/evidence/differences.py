@@ -373,8 +373,8 @@ def is_same_claim(one: str, other: str) -> bool:
 def adds_nothing(claim: Claim, known: Claim) -> bool:
     """Whether a sentence only says in other words what `known` says, of the same passage.
 
-    What it has more than `known` may be no name, no number, no hedge, and nothing of the passage but what stands in
-    the place of a word that `known` puts in one of its own: all else is news.
+    A name, a number or a hedge that `known` lacks is something new. So is a word of the passage that `known` lacks,
+    unless it stands where `known` has a word of its own for it.
     """
     shared = [
         ours

@@ -456,12 +456,11 @@ class Judging:
     ) -> list[Judgement | None]:
         """A judgement for each pair, in their order. A pair that was asked about before is not asked about again.
 
-        One that confirms a part may still lack its reason, which `explained` has; so may one that refuses, but where
-        the caller `needs_reason`, as whoever reads of a removal does.
+        A judgement that confirms a part may come before its reason, which `explained` waits for. So may one that
+        refuses, unless the caller `needs_reason`, as whoever shows a removal does.
 
-        While the verdicts of `CALLS_BESIDE` calls are under way, what comes waits for those of one of them, and goes
-        together. Pairs that `may_wait` go with others while the answer is being written, and alone where a call is full
-        of them or nothing else is asked.
+        While `CALLS_BESIDE` calls have not given their verdicts, new pairs wait and then go in one call. Pairs that
+        `may_wait` go along with others; alone only where they fill a call, or where nothing else is asked.
         """
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
@@ -482,9 +481,9 @@ class Judging:
         return [one.said for one in asked]
 
     async def explained(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
-        """What was said of pairs that were ruled on, once their call has ended with the reasons.
+        """The judgements of pairs that were ruled on, with their reasons: waits until their calls have ended.
 
-        Where nothing more is written and every pair has its verdict, what there is by then.
+        Once nothing more is written and every pair has its verdict, reasons that are missing are not waited for.
         """
         asked = [self._asked.get(pair) for pair in pairs]
         if waited := {one.ended for one in asked if one is not None}:

@@ -97,11 +97,11 @@ _FIGURE = regex.compile(
 
 @dataclass(frozen=True)
 class Quotation:
-    """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
+    """A sentence of a source without its bullet, or a table's row without its outer bars; `text` has it on one line.
 
-    `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands
-    for itself: the next one does not continue it; `head` is that of a row's table, which asserts nothing by itself;
-    `over` are the words of what stands above it and asks, which it answers.
+    `score` is about 0…1; `own` is the share of the question's weight that the sentence itself holds, 0…1. `is_item`
+    says that the next sentence does not continue it. `head` is the head of a row's table. `over` are the words of a
+    question that stands above the sentence, and that it answers.
     """
 
     source_id: str

@@ -148,10 +148,9 @@ def is_lead(text: str) -> bool:
 
 
 def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
-    """What its section has said before, or says for the third time in a row with other numbers, as small models do
-    until their tokens are used up; and what comes behind a summary that has long been none.
+    """Whether a sentence is neither judged nor shown, as small models go round in circles.
 
-    It is neither judged nor shown.
+    Its section has said it, says it for the third time in a row with other numbers, or has `MAX_SENTENCES` already.
     """
     said = sentence.text.strip()
     if own and len(own) >= MAX_SENTENCES.get(own[0].section, len(own) + 1):
