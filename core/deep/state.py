@@ -228,10 +228,7 @@ class DeepState:
 
 
 def settled(state: DeepState, claims: Sequence[Claim]) -> DeepState:
-    """The state once the answer stands: an item whose facts are among its claims is at least partly covered.
-
-    Whatever a check said of it, or where none could be made.
-    """
+    """The state once the answer stands: an item whose facts it tells is partly covered, whatever the check found."""
     shown = [evidence for claim in claims for evidence in claim.evidence]
     told = {fact.number for fact in state.facts if any(_is_same_place(fact.evidence, one) for one in shown)}
 
