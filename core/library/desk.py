@@ -257,8 +257,9 @@ _LETTER = re.compile(r"\\(ss|ae|AE|oe|OE|aa|AA|[oOlLij])(?![A-Za-z])\s*(?:\{\})?
 
 @dataclass(frozen=True)
 class ListedPaper:
-    """`reference` is an arXiv id, a DOI or an address; `file` the path of a file beside the list or in a folder there;
-    "" for none, and for any other place: who wrote the list may not choose what is read.
+    """`reference` is an arXiv id, a DOI or an address; `file` a path beside the list or in a folder there; "" for none.
+
+    A file at any other place is left out: whoever wrote the list may not choose what is read.
     """
 
     record: PaperRecord

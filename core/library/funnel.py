@@ -109,8 +109,8 @@ async def of_answering(shelves: Shelves, query: str, found: Sequence[SearchResul
 async def select_papers(shelves: Shelves, query: str) -> list[str]:
     """Ids, best first: what stage 1 finds, else those whose full text is about it. Raises `ModelError`, `StoreError`.
 
-    What is said of any version of a work selects the one that answers. A summary leaves most of a paper out; what it
-    does not name may still be in it.
+    What is found in any version of a work selects the version that answers. Full texts are searched since a summary
+    leaves most of a paper out.
     """
     found = await search_summary_index(shelves, query)
     if shelves.embedder is None:

@@ -312,7 +312,7 @@ def is_going_on(conversation: Conversation | None) -> bool:
 def read_addition(text: str, *, has_files: bool) -> Addition | None:
     """`add to library` with files, or `add 2401.00001 to the library`; None for what adds nothing.
 
-    Neither with a file nor a reference, it is an addition that lacks both, unless it is a question.
+    An order that has neither a file nor a reference is an `Addition` without any, so that it can be told what it lacks.
     """
     said = text.strip()
     lead = _LEAD.match(said)
@@ -330,8 +330,8 @@ def read_addition(text: str, *, has_files: bool) -> Addition | None:
 def read_words(text: str, conversation: Conversation | None, *, is_addressed: bool = True) -> Words | None:
     """The command in a message; None for a question.
 
-    `is_addressed` says that the message was for the bot, not just heard in a thread. `library …` always speaks to the
-    library; without it and before anything was said there, only what can be nothing else does.
+    `is_addressed` says that the message was for the bot, not just heard in a thread. What begins with `library` is
+    always meant for the library; before a conversation with it has begun, so is only what can be nothing else.
     """
     said = _without_courtesy(text.strip())
     if conversation is not None and conversation.offered and said.casefold() in YES | NO:
