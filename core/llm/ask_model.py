@@ -139,12 +139,12 @@ async def ask_model(
     is_once: bool = False,
     hear: Callable[[ChatDelta], None] | None = None,
 ) -> Told[T]:
-    """What `read` takes from the object that the model answers with, None where it is of no use.
+    """What `read` makes of the object that the model answers with; its None says that the object is of no use.
 
-    Asked once more after a retryable error, with the schema in words after an answer that could not be read, and for
-    twice as many tokens after one that was cut; then what is complete of it will do, as it will at once where it
-    `is_once`. `hear` is told of all that comes. Raises `ModelError` only where the model did not answer, or not
-    `within_s`: whoever asks has a last resort for an answer that cannot be read.
+    A second try follows a retryable error, an answer that could not be read (then the schema is stated in words), or
+    one that was cut off (then twice as many tokens are allowed). In the second try, or in the only one where it
+    `is_once`, the complete part of a cut answer will do. `hear` is told of all that comes. Raises `ModelError` only
+    where the model did not answer, or not `within_s`: for an unreadable answer whoever asks has a last resort.
     """
     attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
     loop = asyncio.get_running_loop()
