@@ -357,9 +357,9 @@ def may_lean(job: ResearchJob) -> bool:
 def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     """The question so that it can be understood alone; unchanged where it can be, or where nothing was said before.
 
-    A pronoun takes the last question's subject, an elliptic question takes that question's words with its own
-    name in the place of the old one; where neither fits, it comes behind the last question. Questions that we have
-    offered are asked of the last one that was none of them.
+    A pronoun is replaced by the last question's subject. A bare name ("And France?") replaces the name in the last
+    question. Where neither fits, the question is put behind the last one. A question that gorkd itself has offered is
+    asked of the last question that somebody wrote.
     """
     if not turns or not needs_context(question, turns[-1].question):
         return question

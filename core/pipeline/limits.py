@@ -27,8 +27,9 @@ ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds
 
 
 class SharedLimits(Protocol):
-    """Who may do something just now, among all processes that use the same store: token buckets, and of identical
-    questions the one that is researched. Never fails: a store that is away lets pass.
+    """Token buckets, and which of identical questions is researched, for all processes that use the same store.
+
+    Never fails: while the store is away everybody may pass.
     """
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
@@ -183,8 +184,9 @@ class Nearness(IntEnum):
 
 
 class ComputingTurns:
-    """Work that keeps a processor busy, in a thread and one at a time: threads share one lock, and each that waits for
-    it holds the others up, and the loop. What is nearer to somebody's first sentence goes first, then who came first.
+    """Runs work that keeps a processor busy, in a thread, one piece at a time: more would only wait for Python's lock.
+
+    The piece that is nearer to somebody's first sentence goes first, then the one that came first.
     """
 
     def __init__(self) -> None:

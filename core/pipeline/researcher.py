@@ -194,9 +194,10 @@ class Researcher:
         return not any(one.status is JobStatus.COMPLETED and one.created_at < job.created_at for one in asked)
 
     async def first_asker(self, job_id: str, *, scope: Scope) -> str:
-        """Who asked what a repeated answer was given to first, by platform id; "" where that may not be told.
+        """Who first got the answer that this job repeats, by platform id; "" where that may not be told.
 
-        It is told in the place where it was asked, unless it was asked in private, is one's own, or was forgotten.
+        It is told only in the place where that was, and not where it was asked in private, was forgotten, or is one's
+        own question.
         """
         job = await self._visible(job_id, scope)
         result = await self.result(job.id)
@@ -233,10 +234,10 @@ class Researcher:
     async def renewed(
         self, how: Renewal, job_id: str, *, tenant: str, feedback: str = "", dedupe_key: str = "", digest: str = ""
     ) -> ResearchJob:
-        """What an earlier answer becomes where nobody has a name: on pages, at terminals and for programs.
+        """Retry, refresh or improve an earlier job where nobody has a name: on pages, at terminals and for programs.
 
-        Raises `JobNotFound` for another tenant's, whose people do it there, and `InvalidQuery` for a retry of what was
-        answered and for bettering what is not answered yet. `dedupe_key` and `digest` are of an improvement alone.
+        Raises `JobNotFound` for a job of another tenant, such as a chat's, and `InvalidQuery` for a retry of what was
+        answered and an improvement of what is not answered yet. `dedupe_key` and `digest` are for improvements.
         """
         old = await self.job(job_id)
         if old.scope.tenant != tenant:

@@ -72,9 +72,9 @@ class JobCancelled(Exception):
 async def run_job(job_id: str, deps: Deps, steps: DirectSteps, *, is_resumable: bool = False) -> None:
     """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
-    An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
-    `StoreError` also says that a step or the job's end needs a store that is away, or that no more files can be
-    opened: run it again later. After a `StaleAttempt` only whom the journal lets run it may: others would overtake.
+    An interrupted job is cancelled, unless it `is_resumable`. Such a job is left for the next attempt and also raises
+    `StoreError` where a store is away or no more files can be opened (run it again later), and `StaleAttempt` where a
+    newer attempt has the job.
     """
     token = job_id_var.set(job_id)
     try:
