@@ -96,10 +96,10 @@ def _template() -> regex.Pattern[str]:
 
 
 def worth_asking(asked: Sequence[str], question: str, language: str) -> tuple[str, ...]:
-    """Of the writer's questions those that are short, in this language, not the one just answered, and nothing else.
+    """The writer's questions that may be offered: short, plain, in `language`, and not the one just answered.
 
-    An address, a mention, an order to a machine was not asked for, nor English in the place of another language; words
-    as few tell no closer languages apart.
+    Plain is without addresses, mentions and orders to a machine. Of languages only English is told from the others: in
+    so few words closer ones look alike.
     """
     said = {_plain(question): ""}
     for one in map(one_line, asked):

@@ -395,9 +395,9 @@ def _named(text: str) -> str:
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:
-    """`High (3 corroborating sources)`: as many as are independent of one another and carry what is said.
+    """`High (3 corroborating sources)`: those that are independent of one another and support what is said.
 
-    Where the central claim rests on one of them they are cited, and no more; then copies count too.
+    Where the central claim rests on one source alone they are only called cited, and copies count too.
     """
     word = say(CONFIDENCE_WORDS[answer.confidence])
     if answer.confidence is Confidence.INSUFFICIENT:
