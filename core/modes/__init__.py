@@ -91,10 +91,10 @@ def read_modes(text: str) -> tuple[str, ...]:
 
 
 def choices_for(typed: str) -> list[tuple[str, tuple[str, ...]]]:
-    """What can be chosen where `typed` stands so far: `Idea + Implementation` and its modes' names, best first.
+    """What a menu of modes offers for what is `typed` so far, best first: what is shown, and the names of its modes.
 
-    Several may be researched at once; they are offered once the first of them is named, and those that list what they
-    find also before. `typed` may be names, or a part of a title or a description.
+    `typed` may be names, or a part of a title or a description. Further modes beside the first are offered once that
+    is named; idea, implementation and freeform together also before anything is typed.
     """
     chosen = tuple(name for name in read_modes(typed) if name in MODES)
     wanted = typed.casefold().strip()
