@@ -113,10 +113,10 @@ class PageDifference:
 
 
 def compare_page(page: WatchedPage, text: str, topic: frozenset[str]) -> PageDifference:
-    """`text` is the page as it reads now; `topic` are the words of the question and of what was told.
+    """What a page says otherwise: `text` as it reads now, `topic` the words of the question and of what was told.
 
-    Of a page that nothing was told from yet (`page.text` is empty) only what differs from told claims is looked at by
-    whoever calls; here all its sentences on the topic are new.
+    Of a page that is new (`page.text` is empty) all sentences on the topic count as new; whoever calls then looks only
+    at those that differ from what was told.
     """
     old, new = _sentences(page.text), _sentences(text)
     whole = f" {' '.join(new)} "

@@ -169,8 +169,9 @@ class WatchDesk:
         return await self._change(watch, lambda now: replace(now, strictness=min(now.strictness + 1, MOST_STRICT)))
 
     async def place_gone(self, address: Address, *, asker: str = "") -> bool:
-        """Nothing can be told there any more, or not to its `asker`, who has left: what was to be told there of theirs
-        ends, unless it is an answer. Whether something of others is still to be told. Raises `StoreError`.
+        """End the watches that tell at an address which is gone, or those of `asker` alone, who has left.
+
+        True where something of others is still to be told there. Raises `StoreError`.
         """
         key = _key(address)
         notice = await self._deps.watches.told_at(key)
