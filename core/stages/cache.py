@@ -35,9 +35,9 @@ KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
 
 
 async def may_repeat(job: ResearchJob, deps: Deps) -> bool:
-    """Whether an earlier answer will do: not where one is wanted anew, or where the words alone do not say which.
+    """Whether an earlier answer will do: not where a fresh one is wanted, or where the question leans on its thread.
 
-    Where rules cannot tell whether they do, they do at the beginning of a conversation.
+    Where rules cannot tell whether it leans, it does not at the beginning of a conversation.
     """
     if job.request.is_fresh or not job.request.stands_alone or leans_on_thread(job):
         return False

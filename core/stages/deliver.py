@@ -63,10 +63,10 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
 
 
 async def correct_result(job_id: str, deps: Deps) -> bool:
-    """Ask once more whether the works behind an answer stand, and correct it where they do not.
+    """Ask the registries again about the works behind an answer, and correct it where one was retracted.
 
-    Whether every registry has answered. Whoever shows the answer is told, and nobody is given it again. Raises
-    `StoreError`, `JobNotFound`.
+    True if every registry has answered. A corrected answer is dropped from the cache, and those who show it are told.
+    Raises `StoreError`, `JobNotFound`.
     """
     before = await deps.sources.sources(job_id)
     stood = await stand(before, deps.works, within_s=BEHIND_S)

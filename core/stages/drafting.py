@@ -205,12 +205,11 @@ class ToldSummary:
 async def write_in_parts(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, begun: Begun, script: Script | None, *, ends_at: float
 ) -> Draft:
-    """The draft of two calls, that of the detail begun once the summary says something, or is sure to.
+    """The draft that two calls write: the summary, and the detail, begun once the summary says something, or will.
 
-    What they write behind their texts, citations and questions to ask next, may come while the last sentences are
-    judged; nobody waits for it. The draft is not whole, and nothing of it is shown any more, where nothing came of the
-    summary, or where it does not answer and there are sources that it was not written from. Raises `ModelError` where
-    the model does not answer.
+    Citations and further questions, which they write last, may come while the last sentences are judged; nobody waits
+    for them. A draft that is not whole is taken back: nothing came of the summary, or it does not answer and there are
+    sources that it was not written from. Raises `ModelError` where the model does not answer.
     """
     if begun.has_broken and begun.writing.judged:  # while the plan was made; now the model may be back
         begun.start(begun.tries())

@@ -245,9 +245,9 @@ class _Told:
         return cls(frozenset(terms(" ".join(said))), job.intent)
 
     def near(self, queries: Sequence[str]) -> list[str]:
-        """Without noise, as small models plan it: what shares no word with all that was said.
+        """The queries without those that share no word with what was said, as small models make them up.
 
-        Kept is what is in another language, and other words for the same beside a query that shares some.
+        Kept are queries in another language, and queries in other words if some query shares words with what was said.
         """
         language = self.intent.language
         shared = [text for text in queries if any(forms_of(term, self.stems, language) for term in terms(text))]

@@ -33,9 +33,9 @@ class Rejudging:
     _proposed: dict[tuple[str, str, str, int], Judged] = field(default_factory=dict)
 
     async def foreseen(self, own: Sequence[Judged]) -> list[Pair]:
-        """What of a section may be asked of the judge again, whatever becomes of the rest of it.
+        """The pairs of a section that may have to be judged again, so that all are asked about at once.
 
-        `own` are its sentences as far as they are decided, in their order; what is not counts as shown.
+        `own` are its sentences in order; what is undecided, or was cut after the judge was asked, counts as shown.
         """
         if self.judging.judge is None or not any(entry.is_cut for entry in own):
             return []

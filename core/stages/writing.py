@@ -202,9 +202,9 @@ class Writing:
         return any(one is not None and one.ruling is Ruling.CONTRADICTED for one in rulings)
 
     async def look_again(self, source_ids: Sequence[str]) -> None:
-        """Ask the judge what sources say that came behind the summary's sentences, and take it in once all are decided.
+        """Have the summary's sentences judged beside later sources; what comes of it counts once all are decided.
 
-        What says otherwise becomes a conflict, what says the same another voice.
+        A source that says otherwise becomes a conflict, one that says the same a further source of the sentence.
         """
         written = [entry for entry in self.judged if entry.section != "detail" and entry.claim]
         propose = partial(self.grounder.propose_more, source_ids=source_ids, most=1)
@@ -519,11 +519,11 @@ class Writing:
 
 @dataclass
 class Tries:
-    """Tries at an answer or a `part` of it, each asked as the failure of the one before tells.
+    """Tries at an answer or a `part` of it, each of which is asked in a way that the failure before it calls for.
 
-    What that has shown stays until this one has come as far. After an answer that could not be read the schema is
-    stated in words, after one whose text was cut off at its beginning there is room for twice as much. `usage` is what
-    all have cost.
+    After an answer that could not be read the schema is stated in words; after one that was cut off at its beginning
+    there is room for twice as much. What an earlier try has shown stays until the next one has come as far. `usage` is
+    what all have cost.
     """
 
     model: ChatModel
