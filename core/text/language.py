@@ -353,9 +353,9 @@ _LEAST = 0.1  # nothing that was asked counts for nothing
 
 
 def rarity(term: str, language: str) -> float:
-    """0.01…1 for a stem as `core.text.terms.terms` gives it: 1 for a rare word, and where a language has no table.
+    """How rare a word is, 0.01…1, by its stem as `core.text.terms.terms` gives it; 1 where its language has no table.
 
-    The square of how far it stands from what is everywhere: one name tells more than three adverbs.
+    Squared, so that one name counts more than three common adverbs.
     """
     zipf = _zipf(language).get(term, _RARE)
     return max(_LEAST, (_EVERYWHERE - zipf) / (_EVERYWHERE - _RARE)) ** 2
