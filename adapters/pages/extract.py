@@ -36,6 +36,8 @@ _CONTROLS = re.compile(
 _LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
 _MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 _BLANKS_AT_LINE_END = re.compile(r"[ \t]+(?=\n)")
+_NAMED = re.compile(r"^(title|author)s?:(.*(?:\n[ \t]*- .*)*)", re.IGNORECASE | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n((?:(?!---)(?:[\w-]+:|[ \t#-]).*\n)+)---[ \t]*(?:\r?\n|\Z)")
 
 _SENTENCE = b"A paragraph that is long enough to be taken for the text of a page."
 _WARM_UP_PAGES = (  # the second one's text is looked for twice
@@ -82,11 +84,15 @@ def warm_up() -> None:
 
 
 def _extract_text(text: str) -> Extraction:
-    """Plain text and Markdown; the title is the first heading or line."""
+    """Plain text and Markdown; the title is that of its front matter, else the first heading or line."""
     if text.count("\x00") > len(text) // 1000:
         raise NoText("binary, not text")
+    head = _FRONT_MATTER.match(text)
+    named = {name.lower(): said for name, said in _NAMED.findall(head[1] if head else "")}
+    text = text[head.end() :] if head else text
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return Extraction(first.lstrip("# ")[:200], text)
+    authors = "; ".join(part for line in named.get("author", "").splitlines() if (part := line.strip(" \t-[]\"'")))
+    return Extraction(named.get("title", "").strip(" \t\r\"'") or first.lstrip("# ")[:200], text, authors or None)
 
 
 def extract_feed(body: bytes, url: str) -> Extraction:

@@ -107,6 +107,24 @@ async def test_markdown_is_read_like_a_paper(files: PaperFiles) -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "authors"),
+    [
+        pytest.param('---\ntitle: "Tides"\nauthor: Jane Smith\nyear: 2024\n---\n', "Jane Smith", id="a line each"),
+        pytest.param(
+            "---\ntitle: Tides\nauthors:\n  - Jane Smith\n  - Ann Doe\n---\n", "Jane Smith; Ann Doe", id="a list"
+        ),
+    ],
+)
+async def test_markdown_is_named_by_its_front_matter(files: PaperFiles, head: str, authors: str) -> None:
+    """Title and authors stand there; it is no text of the paper. Below a rule that holds none all is text."""
+    named = await files.read("tides.md", f"{head}# Abstract\n\nThe Moon raises them.".encode())
+    ruled = await files.read("tides.md", b"---\nThe Moon raises them.\n---\nThe Sun helps.")
+
+    assert (named.title, named.authors, named.text) == ("Tides", authors, "# Abstract\n\nThe Moon raises them.")
+    assert "The Moon raises them." in ruled.text
+
+
+@pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
         pytest.param("a.pdf", b"", "a.pdf cannot be read: it is empty.", id="empty"),
