@@ -220,10 +220,7 @@ def words_for(choice: str) -> str:
 
 
 def check_request(text: str, attachments: Sequence[Attachment], *, is_in_thread: bool) -> None:
-    """Whether a section can be begun from this. Raises `InvalidQuery` that names the file and the field.
-
-    Whether the thread has anything to say is found out by whoever writes.
-    """
+    """Refuse what no section can be begun from, by an `InvalidQuery` that names file and field. Reads no thread."""
     sections = sections_in(text)
     files = [(entry.name, entry.text) for entry in attachments if is_brief(entry.name)]
     if files:

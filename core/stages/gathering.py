@@ -183,10 +183,7 @@ class Gathering:
 
 
 class Stragglers:
-    """Waits for `parts` of a whole until `ends_at`; once half of those that can still come are there, `grace_s` longer.
-
-    `ends_at` is a time of the running loop.
-    """
+    """Waits for `parts` until `ends_at` (loop time), or `grace_s` after half of those that may still come are there."""
 
     def __init__(self, parts: int, *, ends_at: float, grace_s: float) -> None:
         self._left, self._there = parts, 0
@@ -379,10 +376,7 @@ def addresses_in(text: str) -> list[str]:
 
 
 def without_addresses(text: str) -> str:
-    """`text` with its addresses and what points to them taken out, as it is searched for; the ends of sentences stay.
-
-    The whole text when nothing else is left.
-    """
+    """`text` without its addresses and what points to them, as it is searched for; all of it if no word is left."""
     rest = " ".join(_POINTED.sub(_left_of, text).split())
     rest = regex.sub(r"^[.!?]\s|\s(?=[.!?]\s)", "", rest)
     return rest if any(char.isalpha() for char in rest) else text

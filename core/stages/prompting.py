@@ -110,10 +110,7 @@ def full_script(job: ResearchJob, early: Script, sources: Sequence[Source], deps
 def choose_passages(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, *, max_tokens: int = 0
 ) -> dict[str, list[Passage]]:
-    """What the model gets to read of each source: what fits the question best, within `max_tokens` of the prompt.
-
-    By default that is what a prompt may have.
-    """
+    """What the model reads of each source: what fits the question best, in a prompt of `max_tokens` (0: as set)."""
     sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     most = max_tokens or deps.settings.synthesis.max_prompt_tokens
     frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS

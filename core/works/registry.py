@@ -27,10 +27,7 @@ WITHIN_S = 5.0
 
 
 class Registry(ABC):
-    """A catalogue of works, such as Crossref. `name` is its word in `GORKD_REGISTRIES`.
-
-    It answers None to what it cannot be asked, as it is or as it is set up.
-    """
+    """A catalogue of works; `name` is its word in `GORKD_REGISTRIES`. None answers what it cannot be asked."""
 
     @property
     @abstractmethod
