@@ -1,6 +1,7 @@
 """The way in: any process puts jobs on the queue or takes them off again; workers run them.
 
-Two queues: the durable one, and that of a single process. Forgotten jobs are taken out of the journal here.
+Two queues, the durable one and that of a single process, in which a bounded number may wait (core/model/config.py).
+Forgotten jobs are taken out of the journal here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Chat completions of any OpenAI-compatible endpoint, streamed, through the `openai` SDK.
 
 What an endpoint cannot do (strict schemas, newer parameter names, usage in streams, long prompts) is found out on the
-first refusal and remembered. No retries of failures here: whether to try again is the pipeline's decision. A model
-that searches while it writes (the `web_search` tool of the Responses API) is here, too.
+first refusal and remembered. No retries of failures here: whether to try again is the pipeline's decision. Which model
+answers in which mode is read here, and a model that searches while it writes (`web_search` of the Responses API) asked.
 """
 
 from __future__ import annotations

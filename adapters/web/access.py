@@ -1,4 +1,4 @@
-"""Who may ask and who may read.
+"""Who may ask and who may read, and in which language a request is answered.
 
 Asking costs money: it takes a bearer token or the cookie got with one. Only a server that nobody else is to reach
 asks its own machine for neither. Reading takes the job's id, and a signature where the job is not for the workspace.
