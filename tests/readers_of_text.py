@@ -59,6 +59,7 @@ from core.findings.composing import code_parts, split_sections, with_addresses
 from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
 from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
+from core.library.desk import bibtex_entries, bibtex_names, ris_entries
 from core.library.ingest import published_of
 from core.library.paper import PageGrounder, Paper, format_research_result
 from core.library.states import read_addition, read_command, read_words
@@ -88,6 +89,10 @@ from core.text.passages import chunk_text, passage_terms, select_passages, split
 from core.text.sentences import code_spans, is_settled, split_sentences
 from core.text.terms import question_terms, terms, words
 from core.text.urls import ascii_host, canonical_url, is_web_url
+from core.watch.comparison import compare_page
+from core.watch.watch import Carrier, WatchedPage
+from core.watch.words import read_rhythm, read_wish
+from core.works.reading import read_references, without_markers
 from tests.fakes import make_source
 from tests.golden import samples
 
@@ -95,6 +100,8 @@ Reader = Callable[[str], object]
 _PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
 _ASKED, _SEA = "What pulls at the sea?", "The Moon pulls at the sea."
 _REDACTOR = Redactor(["a-secret-of-ours"])
+_REFERENCES = "\n".join(f"[{number}] Moore A. (2024). Tides, part {number}." for number in range(1, 40))
+_WATCHED = WatchedPage("https://a.example/", "Tides", _SEA, carriers=(Carrier(_SEA, _SEA),))
 _PAPER = Paper("2401.00001", "Tides", "hash", samples.COMPLETED.created_at, authors=("Ann Moore",), published="2024")
 
 
@@ -180,6 +187,7 @@ READERS: Mapping[str, Reader] = {
     "safe_link": safe_link,
     # pages and what is cut out of them
     "split_sentences": split_sentences,
+    "split_sentences in prose": lambda text: split_sentences(_PROSE + text),
     "code_spans": code_spans,
     "is_settled": lambda text: is_settled(text, 0, len(text) // 2),
     "split_passages": split_passages,
@@ -196,6 +204,14 @@ READERS: Mapping[str, Reader] = {
     "clean_line": clean_line,
     "strip_tags": strip_tags,
     "names_in": names_in,
+    "list of references": lambda text: read_references([("a.md", f"# References\n\n{text}")]),
+    "printed list of references": lambda text: read_references([("a.pdf", f"References\n{text}\f")]),
+    "text with references": lambda text: read_references([("a.md", f"{text}\n\n# References\n\n{_REFERENCES}")]),
+    "without_markers": without_markers,
+    "bibtex_names": bibtex_names,
+    "bibtex_entries": lambda text: list(bibtex_entries(f"@misc{{a, title = {{{text}")),
+    "ris_entries": lambda text: list(ris_entries(f"TY  - JOUR\n{text}")),
+    "a watched page": lambda text: compare_page(_WATCHED, f"{_PROSE}{text}", frozenset({"sea"})),
     "published_of": lambda text: published_of("a", text, latest=2030),
     "detect_language": detect_language,
     "words": words,
@@ -264,6 +280,8 @@ READERS: Mapping[str, Reader] = {
     "needs_context": needs_context,
     "standalone_by_rules": lambda text: standalone_by_rules(text[:2_000], [Turn("What is the capital of France?", "")]),
     "read_steering": read_steering,
+    "read_wish": read_wish,
+    "read_rhythm": read_rhythm,
     "read_modes": read_modes,
     "read_command": read_command,
     "read_addition": lambda text: read_addition(text, has_files=False),

@@ -135,6 +135,15 @@ OFFENDERS = [
     ("extract_html", "(\\"),
     ("as_prose", "\\cite["),
     ("as_prose of a command", "cite"),
+    ("split_sentences in prose", "`"),
+    ("a watched page", "`"),
+    ("list of references", "'\nhttp://]"),
+    ("printed list of references", "10.1234/"),
+    ("printed list of references", "10.1234/a. 1"),
+    ("text with references", "[1] "),
+    ("without_markers", "["),
+    ("without_markers", "\\cite{"),
+    ("bibtex_names", " "),
 ]
 
 

@@ -141,14 +141,14 @@ async def get_job(request: web.Request) -> web.Response:
         context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
         context |= _finished(request, job, view.card.answer)
         context |= {"exports": [(kind, export.name) for kind, export in exports_of(job, result).items()]}
-        links, asked = request.app[LINKS], await researcher.conversation(job)  # the job's own without an address
-        others = [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
+        asked = await researcher.conversation(job)  # the job's own without an address
+        others = [(one.query, "" if one.id == job.id else _beside(request, job, one)) for one in asked]
         context |= {"changes": changes, "conversation": others, "improves": ""}
         if job.request.basis and job.request.feedback:
             with suppress(JobNotFound):  # forgotten since
                 earlier = await researcher.job(job.request.basis)
                 if earlier.scope == job.scope:  # a signed link opens it
-                    context["improves"] = links.signed(earlier, f"/jobs/{earlier.id}")
+                    context["improves"] = _beside(request, job, earlier)
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
         shown = page("job.html", request, context)
     if context["may_ask"] or context["voted"]:
@@ -310,6 +310,10 @@ def _finished(request: web.Request, job: ResearchJob, answer: ResearchAnswer | N
 def _links(request: web.Request, job: ResearchJob) -> JobLinks:
     """With the signature that the reader came with: what follows is as private as the page it is on."""
     return JobLinks(job.id, request.query.get("sig", ""))
+
+
+def _beside(request: web.Request, job: ResearchJob, other: ResearchJob) -> str:
+    return request.app[LINKS].beside(job, other, request.query.get("sig", ""))
 
 
 def _bounded(text: str, option: NumberOption) -> int:

@@ -416,7 +416,7 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
 
 def bibtex_names(text: str) -> tuple[str, ...]:
     """The names in a field of authors, without `and others`."""
-    names = (plain(name) for name in re.split(r"\s+and\s+", text) if name.strip())
+    names = (plain(name) for name in " ".join(text.split()).split(" and ") if name.strip())
     return tuple(name for name in names if name != "others")
 
 

@@ -56,6 +56,14 @@ class PageLinks:
         """`path`, with `?sig=` where the job's page is not for everybody."""
         return f"{path}?sig={self.sign(job)}" if is_private(job) else path
 
+    def beside(self, job: ResearchJob, other: ResearchJob, sig: str) -> str:
+        """The page of another job of the conversation, for who reads `job` with `sig`, and no longer than with that.
+
+        A link makes none that outlives it, or its revocation.
+        """
+        path, expiry = f"/jobs/{other.id}", self._genuine(_signed(job), sig, self.clock())
+        return f"{path}?sig={self._signature(_signed(other), expiry)}" if is_private(other) and expiry else path
+
     def passage(self, job: ResearchJob, number: int, claim_id: str = "") -> str:
         """The address of a source as it was read, at what a claim cites of it."""
         signed = self.address(job, f"/jobs/{job.id}/sources/{number}")
@@ -83,8 +91,8 @@ class PageLinks:
     def allows_paper(self, place: PaperPlace, sig: str, now: datetime) -> bool:
         return bool(self._genuine(place.signed, sig, now))
 
-    def _signature(self, signed: Sequence[str]) -> str:
-        expiry = int((self.clock() + LINK_LIFE).timestamp())
+    def _signature(self, signed: Sequence[str], expiry: int = 0) -> str:
+        expiry = expiry or int((self.clock() + LINK_LIFE).timestamp())
         return f"{expiry}-{_mac(self.keys[0], signed, expiry)}"
 
     def _genuine(self, signed: Sequence[str], sig: str, now: datetime) -> int:

@@ -102,7 +102,7 @@ _END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _STOP_RUN = re.compile(f"[{_STOPS}]+")
 _CLOSERS = re.compile(r"[\"'”’»)\]}」』）】》*_]*")
 _OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—-]*")
-_SHIELDED = re.compile(r"`+[^`\n]{1,400}`+|\[[^\[\]\n]{1,200}\]|【[^【】\n]{1,200}】")  # stops inside end nothing
+_SHIELDED = re.compile(r"(?<!`)`+[^`\n]{1,400}`+|\[[^\[\]\n]{1,200}\]|【[^【】\n]{1,200}】")  # stops inside end nothing
 
 _MANY_BREAKS = re.compile(r"\n{3,}")
 _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")

@@ -58,12 +58,13 @@ def _quoted(text: str) -> str:
 
 
 def domain_of(url: str) -> str:
-    """The host in lower case without `www.`; "" for files and what is no address."""
+    """The host in lower case without `www.`, as browsers find it; "" for files and what is no address."""
     try:
-        host = urlsplit(url).hostname or ""
+        parts = urlsplit(url.replace("\\", "/"))  # WHATWG: what stands before `\@` is no user name
+        host = (parts.hostname or "").removeprefix("www.")
     except ValueError:
         return ""
-    return host.removeprefix("www.") if urlsplit(url).scheme in _DEFAULT_PORTS else ""
+    return host if parts.scheme in _DEFAULT_PORTS else ""
 
 
 def public_address(url: str) -> str:

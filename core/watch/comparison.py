@@ -194,15 +194,17 @@ class Nearness:
     """
 
     def __init__(self, corpus: Iterable[str]) -> None:
-        sentences = list(dict.fromkeys(corpus))
-        self._count = len(sentences)
-        self._seen = Counter(word for sentence in sentences for word in set(terms(sentence)))
+        self._terms = {sentence: frozenset(terms(sentence)) for sentence in corpus}  # each is asked of by all others
+        seen = Counter(word for words in self._terms.values() for word in words)
+        self._rarest = log(1 + len(self._terms))  # what a word tells that no sentence has
+        self._tells = {word: self._rarest - log(1 + count) for word, count in seen.items()}
+        self._weights: dict[str, float] = {}
 
     def of(self, one: str, other: str) -> float:
         """0…1: the weight of shared words, of that of the lighter sentence."""
-        words, own = set(terms(one)), set(terms(other))
-        lighter = min(self._weigh(words), self._weigh(own))
-        return self._weigh(words & own) / lighter if lighter else 0.0
+        shared = self._words(one) & self._words(other)
+        lighter = min(self._weigh(one), self._weigh(other)) if shared else 0.0
+        return self._sum(shared) / lighter if lighter else 0.0
 
     def nearest(self, sentence: str, others: Iterable[str], *, most: int = MAX_NEAR, least: float = NEAR) -> list[str]:
         """The nearest first; none that is further than `least`."""
@@ -214,8 +216,16 @@ class Nearness:
         """What a judge is shown beside it: also what shares little."""
         return self.nearest(sentence, others, most=MAX_AROUND, least=LITTLE)
 
-    def _weigh(self, words: Iterable[str]) -> float:
-        return sum(log((1 + self._count) / (1 + min(self._seen[word], self._count))) for word in words)
+    def _words(self, sentence: str) -> frozenset[str]:
+        return self._terms.get(sentence) or self._terms.setdefault(sentence, frozenset(terms(sentence)))
+
+    def _weigh(self, sentence: str) -> float:
+        if sentence not in self._weights:
+            self._weights[sentence] = self._sum(self._words(sentence))
+        return self._weights[sentence]
+
+    def _sum(self, words: frozenset[str]) -> float:
+        return sum(self._tells.get(word, self._rarest) for word in words)
 
 
 def sentences_in(text: str) -> list[str]:

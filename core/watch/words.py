@@ -17,7 +17,7 @@ from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
 from core.text.numbers import WEEKDAYS
 from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
-from core.text.urls import domain_of
+from core.text.urls import ascii_host, domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
 
@@ -340,7 +340,7 @@ def told_change(change: Change) -> ToldChange:
     was, named = say(_LABELS[change.kind][0]), say(_LABELS[change.kind][1])
     lines = [(was, before)] if was and before else []
     lines += [(named, now)] if named and now else []
-    place = domain_of(change.now_url or change.before_url)
+    place = ascii_host(domain_of(change.now_url or change.before_url))
     why = say(NEW_ENTRY) if change.because == NEW_ENTRY else change.because
     if not why and place and change.kind != "retraction":
         why = say("{place} says so now" if change.now_quote else "{place} says it no more", place=place)

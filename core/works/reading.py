@@ -21,6 +21,7 @@ from core.text.sentences import split_sentences
 
 MAX_REFERENCES = 1_000  # of one job; a thesis has three hundred
 MAX_ENTRY_CHARS = 1_500  # of one reference in prose; what is longer is no reference
+MAX_PARTED_CHARS = 2 * MAX_ENTRY_CHARS  # with the blanks and hyphens of a narrow column
 MAX_USES = 5  # sentences that cite one reference
 _MIN_ENTRIES = 2
 MAX_MISSING = 3  # numbers of a list that could not be read
@@ -313,8 +314,10 @@ def _entries(text: str, *, is_printed: bool) -> list[tuple[str, str]]:
     for entry in found:
         mark = _MARK.match(entry)
         label = next(filter(None, mark.group("square", "round", "point")), "") if mark else ""
-        said = _joined(entry[mark.end() :] if mark else entry)
-        said = _mended(said) if is_printed else said
+        bare = entry[mark.end() :] if mark else entry
+        if len(bare) > MAX_PARTED_CHARS:
+            continue
+        said = _mended(_joined(bare)) if is_printed else _joined(bare)
         if any(char.isalnum() for char in said) and len(said) <= MAX_ENTRY_CHARS:
             entries.append((label, said))
     return entries
@@ -351,7 +354,7 @@ def _beginnings(lines: Sequence[str], begins: regex.Pattern[str]) -> Iterator[in
         if not before or (_is_whole(before) and begins.match(line.strip())):
             yield place
             before = ""
-        before += f"{line} "
+        before = f"{before}{line} "[-MAX_ENTRY_CHARS:]
 
 
 def _parted(lines: Sequence[str]) -> Iterator[str]:
@@ -364,7 +367,7 @@ def _parted(lines: Sequence[str]) -> Iterator[str]:
                 yield line[at : found.start()]
                 at, before = found.start(), ""
         yield line[at:]
-        before += f"{line[at:]} "
+        before = f"{before}{line[at:]} "[-MAX_ENTRY_CHARS:]
 
 
 def _is_whole(entry: str) -> bool:
@@ -389,20 +392,22 @@ def _mended(entry: str) -> str:
 
 # What the text around says with it
 
+_CITE = r"\\[a-zA-Z]{0,20}cite[a-zA-Z]{0,20}\*?(?:\[[^\]]{0,200}\]){0,2}"  # LaTeX's and its packages'
+
 
 def _with_uses(references: Sequence[Reference], body: str) -> Iterator[Reference]:
     if not body.strip():
         yield from references
         return
-    sentences = [one for one in split_sentences(body) if one.asserts]
+    sentences = [" ".join(one.plain.split()) for one in split_sentences(body) if one.asserts]
     by_label: dict[str, list[str]] = {}
     for sentence in sentences:
-        for label in _labels_in(sentence.text):
-            by_label.setdefault(label, []).append(" ".join(sentence.plain.split()))
+        for label in dict.fromkeys(_labels_in(sentence)):
+            by_label.setdefault(label, []).append(sentence)
     for reference in references:
         uses = by_label.get(reference.label or str(reference.number), []) or by_label.get(f"@{reference.label}", [])
         if not uses and reference.year and reference.authors:
-            uses = [" ".join(one.plain.split()) for one in sentences if _names_it(one.text, reference)]
+            uses = _naming(sentences, reference)
         yield replace(reference, uses=tuple(dict.fromkeys(uses))[:MAX_USES])
 
 
@@ -419,21 +424,21 @@ def _labels_in(sentence: str) -> Iterator[str]:
     for group in regex.findall(r"\[(\p{Lu}[\p{L}+'’]*\d{2}[a-z]?(?:[,;] ?\p{Lu}[\p{L}+'’]*\d{2}[a-z]?)*)\]", sentence):
         yield from regex.split(r"[,;] ?", group)
     yield from regex.findall(r"@[\w:.-]*\w", sentence)
-    for group in regex.findall(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{([^}]*)\}", sentence):
+    for group in regex.findall(rf"{_CITE}\{{([^}}]{{0,1000}})\}}", sentence):
         yield from (f"@{key.strip()}" for key in group.split(","))
 
 
-def _names_it(sentence: str, reference: Reference) -> bool:
+def _naming(sentences: Sequence[str], reference: Reference) -> list[str]:
     """By its first author's family name with its year behind it: (Moore, 2024), Moore et al. (2024)."""
-    name = reference.authors[0]
+    name, year = reference.authors[0], reference.year
     family = name.partition(",")[0] if "," in name else name.rpartition(" ")[2]
-    pattern = rf"\b{regex.escape(family)}\b[^.;()\d]{{0,60}}(?:et al\.?)?,?\s*\(?{reference.year}"
-    return regex.search(pattern, sentence) is not None
+    named = regex.compile(rf"\b{regex.escape(family)}\b[^.;()\d]{{0,60}}(?:et al\.?)?,?\s*\(?{year}")
+    return [one for one in sentences if family in one and year in one and named.search(one)]
 
 
 def without_markers(sentence: str) -> str:
     """What a sentence claims, without the signs of whom it cites."""
-    sentence = regex.sub(r"\s*\[(?:[\d,;\s–—-]{1,60}|\^[\w-]+|[^\]]*@[^\]]*)\]", "", sentence)
-    sentence = regex.sub(r"\s*\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{[^}]*\}", "", sentence)
-    sentence = regex.sub(r"\s*\([^()]*\b(?:1[89]|20)\d{2}[a-z]?[^()]*\)(?=\s*[.;,])", "", sentence)
+    sentence = regex.sub(r"\s*\[(?:[\d,;\s–—-]{1,60}|\^[\w-]+|[^\]@]{0,200}@[^\]]{0,1000})\]", "", sentence)
+    sentence = regex.sub(rf"\s*{_CITE}\{{[^}}]{{0,1000}}\}}", "", sentence)
+    sentence = regex.sub(r"\s*\([^()]{0,200}\b(?:1[89]|20)\d{2}[a-z]?[^()]{0,200}\)(?=\s*[.;,])", "", sentence)
     return " ".join(sentence.split())

@@ -36,7 +36,7 @@ from adapters.chat.discord.payload import (
     Row,
     word,
 )
-from adapters.chat.fitting import about, bare, excerpt, fit, rest_of, shares, units
+from adapters.chat.fitting import about, bare, excerpt, fit, rest_of, shares, true_link, units
 from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.evidence.structure import first_sentence
@@ -60,7 +60,6 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say, say_many
-from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
 from core.watch.words import DIGEST_HELP, ToldChange, digest_parts, heading, notice_buttons, sentence, told_change
 
@@ -250,7 +249,8 @@ def _changed(change: ToldChange) -> list[str]:
     """What a change says, then the passages behind it."""
     lines = [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
     for quote, url in change.quotes:
-        place = f"[{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+        host, address = true_link(url)
+        place = f"[{plain(host, LINE_ROOM)}]({address})" if is_linkable(address) else ""
         lines.append("> " + " – ".join(filter(None, (plain(quote, QUESTION_ROOM), place))))
     return lines
 

@@ -362,7 +362,8 @@ def _changed(change: ToldChange) -> list[Block]:
 
 
 def _address(url: str) -> str:
-    return f"<{escaped(url)}|{_label(domain_of(url))}>" if is_linkable(url) else plain(url, LINE_ROOM)
+    host, address = true_link(url)
+    return f"<{escaped(address)}|{_label(host)}>" if is_linkable(address) else plain(domain_of(url), LINE_ROOM)
 
 
 def ready_message(asker: str, told: str = "") -> SlackMessage:

@@ -12,7 +12,9 @@ from sqlite3 import connect
 
 import pytest
 
+from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.slack.installations import hear_leaving
+from adapters.chat.slack.render import SlackVoice
 from adapters.chat.watching import WatchPlace, WatchSaid, nowhere_else, obey_wish
 from adapters.records.deliveries import SqlWatches
 from adapters.records.sqlite import FILE_NAME, Database
@@ -25,6 +27,7 @@ from core.watch.words import WatchWish
 from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.processes import Process
 from tests.fakes import Idle, make_deps
+from tests.golden import samples
 from tests.loopback.discord_house import discord_house
 from tests.loopback.slack_state import BOT_USER
 
@@ -155,3 +158,24 @@ async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it()
     assert "ill" not in aloud.text
     assert f"2. {TIDES}" in aloud.text
     assert "1. Am I ill?" in aside.text
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        pytest.param(r"https://evil.example\@now.example/tides", "evil.example", id="as browsers read it"),
+        pytest.param("https://n\N{CYRILLIC SMALL LETTER O}w.example/tides", "xn--nw-fmc.example", id="look-alike"),
+    ],
+)
+def test_where_a_change_was_read_is_called_what_its_link_leads_to(address: str, host: str):
+    """A feed says where its entries are."""
+    change = replace(CHANGE, kind="new", before="", before_quote="", now_url=address)
+    notice = WatchNotice("watch_1", 1, samples.COMPLETED.id, "changed", samples.NOON, TIDES, (change,))
+
+    in_slack = str(SlackVoice(samples.LINKS).told(samples.COMPLETED, notice).blocks)
+    in_discord = str(DiscordVoice(samples.LINKS).told(samples.COMPLETED, notice).embed.description)
+
+    for shown in (in_slack, in_discord):
+        assert host in shown
+        assert "now.example" not in shown
+        assert "n\N{CYRILLIC SMALL LETTER O}w.example" not in shown

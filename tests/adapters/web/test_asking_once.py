@@ -240,6 +240,10 @@ async def test_an_answer_is_improved_by_a_program_once_a_key():
     ]  # fmt: skip
 
 
+def _expiry(link: str) -> str:
+    return link.partition("?sig=")[2].partition("-")[0]
+
+
 async def test_the_page_of_an_answer_improves_it_once_a_form():
     """N-29: the field of the follow-up takes the wish, and works without a script; a signed link goes along."""
     async with open_site() as site, aiohttp.ClientSession(site.address) as client:
@@ -256,14 +260,16 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
         async for _ in site.researcher.follow(improved.id):
             pass
         shown = await (await client.get(places[0])).text()
+        link = re.search(r'<a href="([^"]+)">an earlier answer</a>', shown)
+        assert link
+        back = await client.get(unescape(link[1]))
 
     assert places[0] == places[1] != places[2]
     assert (improved.request.basis, improved.request.feedback) == (answered.id, IMPROVE_IT)
     assert improved.scope == answered.scope
     assert "?sig=" in action[1]
-    link = re.search(r'<a href="([^"]+)">an earlier answer</a>', shown)
-    assert link
-    assert unescape(link[1]) == site.page(answered).removeprefix(site.address)
+    assert (back.status, back.url.path) == (200, f"/jobs/{answered.id}")
+    assert _expiry(link[1]) == _expiry(places[0])  # no later than the reader's own
 
 
 async def test_the_page_of_an_improved_answer_leads_to_none_that_its_readers_may_not_see():

@@ -114,3 +114,19 @@ def test_any_token_is_read_or_is_none(token: str):
     place = PaperPlace.read(token)
 
     assert place is None or PaperPlace.read(place.token) == place
+
+
+def test_a_link_makes_none_that_outlives_it_or_its_revocation():
+    """What the page of a private answer links to beside it; a link that opens nothing makes none."""
+    other, old = replace(PRIVATE, id="job_other"), sig_of(PRIVATE)
+    later = replace(LINKS, clock=lambda: NOON + LINK_LIFE - SECOND)
+
+    made = later.beside(PRIVATE, other, old).partition("?sig=")[2]
+
+    assert later.allows(other, made, NOON + LINK_LIFE - SECOND)
+    assert not later.allows(other, made, NOON + LINK_LIFE)
+    assert not later.allows(other, made, NOON + SECOND, revoked_at=NOON + SECOND)
+    assert (
+        later.beside(PRIVATE, other, f"9{old}") == later.beside(COMPLETED, other, "99999999999-x") == "/jobs/job_other"
+    )
+    assert later.beside(PRIVATE, COMPLETED, old) == f"/jobs/{COMPLETED.id}"

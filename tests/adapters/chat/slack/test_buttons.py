@@ -287,6 +287,20 @@ async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None
     assert len(house.endings(channel)) == 1
 
 
+async def test_what_somebody_has_asked_elsewhere_is_not_read_out_where_they_cannot_be_whispered_to(
+    house: SlackHouse,
+) -> None:
+    """Each line of it is a link that opens the answer."""
+    ada, _, _ = await house.has_asked()
+    _, elsewhere = house.newcomer()
+
+    await house.slack.mentions(ada, elsewhere, "history")
+    await house.slack.until(lambda: [one for one in house.slack.state.of_bot() if "Your questions" in one.shown])
+
+    assert house.slack.state.of_bot(elsewhere) == []
+    assert QUESTION in next(one for one in house.slack.state.of_bot() if "Your questions" in one.shown).shown
+
+
 async def test_what_is_clicked_or_said_in_a_word_is_answered_in_the_language_of_the_answer(house: SlackHouse) -> None:
     """Where no workspace has chosen one: a click tells none, and "forget" is said by anybody."""
     ada, channel = house.newcomer()
