@@ -395,6 +395,12 @@ def _named(text: str) -> str:
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 
+def removed_lines(answer: ResearchAnswer) -> list[str]:
+    """What was cut, each with its true reason (D19)."""
+    why = (f" ({say_again(one.reason)})" if one.reason else "" for one in answer.removed)
+    return [" ".join(f"{one.text}{reason}".split()) for one, reason in zip(answer.removed, why, strict=True)]
+
+
 def confidence_headline(answer: ResearchAnswer) -> str:
     """`High (3 corroborating sources)`: as many as are independent of one another and carry what is said.
 
