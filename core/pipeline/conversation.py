@@ -293,13 +293,13 @@ async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) ->
     thread = job.request.thread or f"{_AFTER}{job.id}"
     if not thread.startswith(_AFTER):
         return []
-    after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN, is_any=True)
+    after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN)
     return [*await _first_of(thread, job.scope, jobs), *reversed(after)] if after else []
 
 
 async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
     moment = job.request.heard_before or job.created_at
-    earlier = await jobs.in_thread(job.scope, job.request.thread, before=moment, limit=MAX_TURNS, is_any=True)
+    earlier = await jobs.in_thread(job.scope, job.request.thread, before=moment, limit=MAX_TURNS)
     earlier += await _first_of(job.request.thread, job.scope, jobs)
     turns: list[Turn] = []  # newest first
     is_new_topic = False  # whether the turn read last began one
