@@ -56,7 +56,7 @@ _RENEWS: dict[ReplyKind, Renewal] = {
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "greeting", "help", "history", "references"})
 AMONG_PEOPLE = frozenset({"courtesy", "greeting", "wrong"})  # what they say to each other, too
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
+    {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test", "share"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -454,8 +454,9 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
         return Renew(job, "refresh" if is_bare else _RENEWS[kind], said.reply.rest)
     if kind in ("export", "test"):
         return Prove(job, "receipt" if kind == "export" else "test", said.reply.rest)
-    if kind == "sources":
-        return ShowSources(job)
+    if kind in ("sources", "share"):  # sharing is asked about first: no word alone does it
+        how = say(wording.HOW_TO_SHARE, share=say(wording.SHARE))
+        return ShowSources(job) if kind == "sources" else Say(how)
     return Forget(job) if kind == "forget" else Steer(job, Steering("cancel"))
 
 

@@ -196,8 +196,7 @@ def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
 def _print_rest(paper: _Paper, card: AnswerCard, job: ResearchJob, result: JobResult, answer: ResearchAnswer) -> None:
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in card.sources})
-    removed = [f"{one.text} ({say_again(one.reason)})" for one in answer.removed]
-    _print_list(paper, said(wording.REMOVED_HEADING), removed)
+    _print_list(paper, said(wording.REMOVED_HEADING), wording.removed_lines(answer))
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)

@@ -134,12 +134,9 @@ class SqlJobStore(SqlStore):
             ResearchJob, f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0))
         )
 
-    async def in_thread(
-        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
-    ) -> list[ResearchJob]:
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
         values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
-        which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
-        return await self._all(ResearchJob, f"{which} {self._newest_first}", values)
+        return await self._all(ResearchJob, f"{_IN_THREAD} {self._newest_first}", values)
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         return await self._all(ResearchJob, f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))

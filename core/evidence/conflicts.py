@@ -187,14 +187,11 @@ def _told(claims: Sequence[Claim], sources: Mapping[str, Source]) -> Iterator[_F
         said.sort(key=lambda one: points_back(one.text))  # the first names what they disagree on
         for place, against in enumerate(said):
             others = [one for one in said[:place] if not same_voice(one.source, against.source)]
-            differing = [(one, named) for one in others if (named := name_difference(one.text, against.text))]
-            told = [
-                (one, named)
-                for one, named in differing
-                if {*numbers_in(named.first), *numbers_in(named.second)} <= {*numbers_in(claim.text)}
-            ]
-            if told:
-                yield claim, [one for one, _ in told], against, told[0][1]
+            named = [(one, found) for one in others if (found := name_difference(one.text, against.text))]
+            values = {*numbers_in(claim.text)}
+            named = [pair for pair in named if values.issuperset(numbers_in(f"{pair[1].first} {pair[1].second}"))]
+            if named:
+                yield claim, [one for one, _ in named], against, named[0][1]
 
 
 _DISAGREES = re.compile(

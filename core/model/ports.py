@@ -199,10 +199,8 @@ class JobStore(Protocol):
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
         """The job that was saved with this key in this scope."""
 
-    async def in_thread(
-        self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
-    ) -> list[ResearchJob]:
-        """The completed jobs of a conversation that were asked before a time, newest first; or those of any status."""
+    async def in_thread(self, scope: Scope, thread: str, *, before: datetime, limit: int) -> list[ResearchJob]:
+        """The jobs of a conversation that were asked before a time, whatever became of them, newest first."""
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         """One person's own jobs in a tenant, newest first, of all visibilities: for that person's eyes only."""

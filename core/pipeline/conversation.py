@@ -15,7 +15,7 @@ import regex
 
 from core.evidence.citations import Grammar, strip_markers
 from core.model.errors import InvalidQuery, JobNotFound, StoreError
-from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Scope, Steering, SteeringKind
+from core.model.job import MAX_STEERING_CHARS, JobStatus, ResearchJob, ResearchRequest, Scope, Steering, SteeringKind
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
 from core.presentation import wording
@@ -41,7 +41,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "greeting", "watch", "references", "export", "test", "wrong",
+    "greeting", "watch", "references", "export", "test", "wrong", "share",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
@@ -117,6 +117,7 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
         r"(?:export(?:\s+(?:this|it|that|the\s+answer))?|(?:(?:give|send|show)\s+(?:me\s+)?)?(?:the\s+|a\s+)?receipt)",
     ),
     ("test", r"make\s+(?:this|it|that)\s+a\s+test"),
+    ("share", r"share(?:\s+(?:this|it|that|the\s+answer))?"),
     (
         "references",
         r"(?:check|verify|validate|review)\s+(?:all\s+)?(?:of\s+)?(?:the|my|our|these|this|its|their)?\s*"
@@ -142,6 +143,7 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
 _LABELS: Mapping[ReplyKind, Sequence[str]] = {  # what a button says is a word, too, in any language
     "sources": (wording.SOURCES, wording.SHOW_SOURCES), "deeper": (wording.GO_DEEPER,), "again": (wording.ASK_AGAIN,),
     "retry": (wording.RETRY,), "improve": (wording.IMPROVE,), "export": (wording.EXPORT,),
+    "share": (wording.SHARE,),
 }  # fmt: skip
 # What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
 _KIND = frozenset(
@@ -291,7 +293,7 @@ async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) ->
     thread = job.request.thread or f"{_AFTER}{job.id}"
     if not thread.startswith(_AFTER):
         return []
-    after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN, is_any=True)
+    after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN)
     return [*await _first_of(thread, job.scope, jobs), *reversed(after)] if after else []
 
 
@@ -305,10 +307,12 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
         if _is_direct(job) and moment - (past.completed_at or past.created_at) > LAPSE:
             break
         result = await jobs.result(past.id)
-        if result is None or result.answer is None:
-            continue
-        said = strip_markers(result.answer.summary, Grammar.NUMBER)
-        turn = Turn(result.understood or past.query, cut(one_line(said), MAX_ANSWER_CHARS))
+        answer, question = result and result.answer, (result and result.understood) or past.query
+        is_repeated = question in ("", *(turn.question for turn in turns))
+        if answer is None and (is_repeated or past.status is JobStatus.CANCELLED):
+            continue  # else what has failed, or is still researched, was asked all the same
+        said = strip_markers(answer.summary, Grammar.NUMBER) if answer else ""
+        turn = Turn(question, cut(one_line(said), MAX_ANSWER_CHARS))
         if is_new_topic and set(terms(turns[-1].question)).isdisjoint(terms(f"{turn.question} {turn.answer}")):
             break
         turns.append(turn)

@@ -337,7 +337,7 @@ class Researcher:
 
     async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
-        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1, is_any=True)
+        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1)
         return found[0] if found else None
 
     async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:

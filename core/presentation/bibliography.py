@@ -385,7 +385,7 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     parts += [_conflict(conflict, numbers) for conflict in answer.conflicts]
     listed = {say(wording.SOURCES): card.cited, say("Read, not cited"): card.uncited}
     parts += [f"## {heading}\n\n" + "\n\n".join(map(_source, some)) for heading, some in listed.items() if some]
-    parts += _list(say(wording.REMOVED_HEADING), [one_line(removed.text) for removed in answer.removed])
+    parts += _list(say(wording.REMOVED_HEADING), wording.removed_lines(answer))
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"
 
@@ -466,10 +466,11 @@ def _source(source: Source) -> str:
     local = _unmarked(file_name(source.url)) if source.url.startswith("file:") else ""
     name = _unmarked(one_line(source.title)) or local or _unmarked(source.url)
     published = source.metadata.published_at
-    where = [part for part in (source.metadata.domain, say_published(published) if published else "") if part]
+    where = ", ".join(filter(None, (source.metadata.domain, say_published(published) if published else "")))
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
     place = f"File {local}" if local else f"<{address}>"
-    return f"[{source.number}] {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
+    said = name if name.endswith(("?", "!")) else f"{name}."
+    return " ".join([f"[{source.number}]", said, *([f"{where}."] if where else []), place])
 
 
 def _unmarked(text: str) -> str:

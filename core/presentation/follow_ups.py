@@ -53,7 +53,8 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
         return ()
     language = job.intent.language or ENGLISH
     reasons = {reason for claim in answer.claims for one in claim.evidence for reason in one.reasons}
-    is_quoted = bool(answer.notice) and reasons <= {VERBATIM, BY_OCR}  # of a model that was late, say
+    why = answer.confidence_reasons[:1]  # also said first where the answer may be none, whoever wrote it
+    is_quoted = bool(answer.notice) and reasons <= {VERBATIM, BY_OCR} and not (why and why[0] in answer.notice)
     has_ours = language in LANGUAGES and answer.metadata.model and not is_quoted  # next to nothing answers them
     asked = [*answer.follow_ups, *(_templates(answer, result.question_type, language) if has_ours else ())]
     kept = [one for one in dict.fromkeys(asked) if one not in ("", job.query) and len(one) <= MAX_CHARS]
@@ -64,7 +65,8 @@ def _templates(answer: ResearchAnswer, kind: QuestionType | None, language: str)
     with speaking(language):
         subjects = [one for conflict in answer.conflicts if _is_plain(one := one_line(conflict.subject))]
         of_kind = [say(_OF_KIND[kind])] if kind else []
-        return [*(say(DISAGREE, subject=subject) for subject in subjects[:1]), *of_kind, say(AGAINST), say(UNKNOWN)]
+        subjects = [f"“{one}”" if "…" in one else one for one in subjects[:1]]  # a sentence with its value left open
+        return [*(say(DISAGREE, subject=subject) for subject in subjects), *of_kind, say(AGAINST), say(UNKNOWN)]
 
 
 def is_template(question: str) -> bool:

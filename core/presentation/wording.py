@@ -169,6 +169,7 @@ SETTINGS_SAVED = "Saved. It holds from the next question on."
 SETTINGS_LOG = "Changes of the settings"
 NO_CHANGES_YET = "Nobody has changed anything yet."
 FORM_NOT_OPENED = "The form did not open; please press the button again."
+HOW_TO_SHARE = "Press {share} under the answer; where there is no such button, everybody here can read it already."
 NOT_YOURS = "Only the person who asked can do that."
 NO_LONGER_KEPT = "That answer is no longer kept; please ask again."
 THANKS = "Thank you."
@@ -392,6 +393,12 @@ def _named(text: str) -> str:
     cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
     said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
+
+
+def removed_lines(answer: ResearchAnswer) -> list[str]:
+    """What was cut, each with its true reason (D19)."""
+    why = (f" ({say_again(one.reason)})" if one.reason else "" for one in answer.removed)
+    return [" ".join(f"{one.text}{reason}".split()) for one, reason in zip(answer.removed, why, strict=True)]
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:

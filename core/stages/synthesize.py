@@ -298,10 +298,10 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         is_checked=draft.is_checked,
         stopped_because=draft.stopped_because,
     )
-    limitations = (*draft.limitations, *limitations)
-    if unanswered:
+    limitations, notice = (*draft.limitations, *limitations), draft.shown_notice
+    if unanswered:  # said before all else (D23)
         near = say("This is near the question, but may not answer it ({why}).", why=unanswered)
-        limitations = (near, *limitations)
+        limitations, notice = ((near, *limitations), notice) if notice else (limitations, near)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -314,7 +314,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         limitations=limitations,
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
-        notice=draft.shown_notice,
+        notice=notice,
         follow_ups=worth_asking(
             draft.writing.given_follow_ups if draft.writing else (), job.query, job.intent.language
         ),

@@ -50,6 +50,7 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
         (
             ("asker", "👍", LOVED), ("asker", "Thank you very much!", LOVED),
             ("other", "sources", SOURCE), ("other", "forget", wording.NOT_YOURS),
+            ("other", "share", wording.NOT_YOURS), ("asker", "share", wording.HOW_TO_SHARE.format(share=wording.SHARE)),
             ("asker", "[good]", wording.THANKS), ("other", "[show_sources]", SOURCE), ("asker", "cancel", ENDED),
             ("other", "export", wording.RECEIPT_MEANS), ("asker", "[export]", wording.RECEIPT_MEANS),
             ("asker", "forget", wording.FORGOTTEN),

@@ -96,6 +96,7 @@ def test_a_word_means_the_same_under_every_answer_that_has_ended(word: str, stat
         ("stop", Steer(RUNNING, Steering("cancel"))),
         ("forget", Forget(RUNNING)),
         ("receipt", Prove(RUNNING, "receipt")),
+        ("share", Say(wording.HOW_TO_SHARE.format(share="Share"))),
         ("make this a test: it says 49", Prove(RUNNING, "test", "it says 49")),
         ("thanks", React("thanks")),
     ],
@@ -124,7 +125,9 @@ def test_research_in_rounds_is_steered_by_who_asked(said: str, deed: Deed) -> No
     assert hear(Utterance(said, BEN), DEEP, DEEP) == others
 
 
-@pytest.mark.parametrize("word", ["sources", "improve", "improve: x", "deeper", "again", "retry", "forget", "cancel"])
+@pytest.mark.parametrize(
+    "word", ["sources", "improve", "improve: x", "deeper", "again", "retry", "forget", "cancel", "share"]
+)
 def test_a_word_with_no_answer_above_it_is_no_question(word: str) -> None:
     """Nothing was asked there, or it is forgotten; where it was only heard, it was for somebody else."""
     assert hear(Utterance(word, ADA), None, None) == Say(wording.NOTHING_HERE)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, JobNotFound
-from core.model.job import LOCAL, JobStatus, QuestionType, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.pipeline.conversation import (
     MAX_TURNS,
     ReadReply,
@@ -58,6 +58,8 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
         ("again", ReadReply("again")),
         ("ask again please", ReadReply("again")),
         ("retry", ReadReply("retry")),
+        ("share this", ReadReply("share")),
+        ("share prices in 2020", ReadReply("question", "share prices in 2020")),
         ("stop", ReadReply("cancel")),
         ("forget this", ReadReply("forget")),
         ("my history", ReadReply("history")),
@@ -97,7 +99,11 @@ def test_who_calls_for_help_gets_it_in_seven_languages(words: str, questions: st
     [
         {"sources": "Quellen; quellen anzeigen, bitte; references", "forget": "vergiss das; Vergessen!"},
         {"retry": "Erneut versuchen; réessayer; Tentar de novo", "again": "noch einmal fragen; Opnieuw vragen"},
-        {"deeper": "tiefer gehen; Approfondir; profundizar", "improve": "Verbessern; améliorer; Migliora"},
+        {
+            "deeper": "tiefer gehen; Approfondir; profundizar",
+            "improve": "Verbessern; améliorer; Migliora",
+            "share": "teilen",
+        },
         {"sources": "fuentes; Mostra le fonti; bronnen", "forget": "oublie ça; olvídalo; vergeet het; esquecer"},
         {"question": "Quellen des Nils; Vergessen im Alter; verbessern Vitamine die Haut; fuentes de Roma"},
     ],
@@ -405,6 +411,25 @@ async def test_never_more_than_five_turns_oldest_first(count: int) -> None:
     first = max(0, count - MAX_TURNS)
     assert [turn.question for turn in turns] == [f"Full Question {number}?" for number in range(first, count)]
     assert all("[1]" not in turn.answer for turn in turns)
+
+
+async def test_what_has_no_answer_was_asked_all_the_same() -> None:
+    """A follow-up leans on a question that failed, or is still researched; no more on one that was cancelled."""
+    deps = make_deps()
+    statuses = [JobStatus.FAILED, JobStatus.CANCELLED, JobStatus.FAILED, JobStatus.COMPLETED, JobStatus.SEARCHING]
+    asked = ["How tall is it?", "Who broke it?", "Who built it?", "Who built it?", "Who owns it?"]
+    for past, query, status in zip(await told(5), asked, statuses, strict=True):
+        job = replace(past, status=status, request=replace(past.request, query=query))
+        answer = ResearchAnswer("Smeaton.", "", Confidence.HIGH) if status is JobStatus.COMPLETED else None
+        await (
+            deps.jobs.finish(job, JobResult(answer))
+            if status in TERMINAL_STATUSES
+            else deps.jobs.save(job, dedupe_key="")
+        )
+    now = replace(make_job("and then?", scope=HERE, thread="discord:2"), created_at=NOW + timedelta(hours=1))
+
+    turns = [Turn("How tall is it?", ""), Turn("Who built it?", "Smeaton."), Turn("Who owns it?", "")]
+    assert await read_turns(now, deps) == tuple(turns)
 
 
 async def test_another_scope_and_what_came_later_are_not_heard() -> None:

@@ -289,6 +289,19 @@ async def test_a_quote_of_which_the_judge_says_that_it_does_not_answer_is_not_sh
     assert done["answer"]["confidence"] == "insufficient"
 
 
+async def test_an_answer_that_may_not_answer_says_so_before_all_else() -> None:
+    """D23."""
+    no = json.dumps({"answers": "no", "reason": "no place is named"})
+    answer = written("Cats purr because the muscles of the larynx twitch [1].")
+    model = FakeModel({"plan": PLAN, "answer": answer, "answers": no})
+
+    done = final(await research(make_deps(search=[cat_search()], model=model)))["answer"]
+
+    assert (done["confidence"], done["confidence_reasons"][0]) == ("low", "no place is named")
+    assert done["notice"] == "This is near the question, but may not answer it (no place is named)."
+    assert done["notice"] not in done["limitations"]
+
+
 async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() -> None:
     """As an answer would be, and so is what is said about it (N-28)."""
     done = final(await research(make_deps(search=[cat_search()]), "Warum ist die Quarzpumpe der Zwerge so laut?"))

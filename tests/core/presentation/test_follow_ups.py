@@ -68,6 +68,15 @@ def test_a_disagreement_on_more_than_words_is_no_question(subject: str) -> None:
     assert all("disagree" not in one for one in asked)
 
 
+def test_a_sentence_that_the_sources_disagree_on_is_quoted() -> None:
+    """With the value that each gives otherwise left open."""
+    conflicts = (replace(samples.ANSWER.conflicts[0], subject="The tower is … tall"),)
+
+    asked = follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=replace(samples.ANSWER, conflicts=conflicts)))
+
+    assert "Why do the sources disagree on “The tower is … tall”?" in asked
+
+
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 @pytest.mark.parametrize("kind", [None, *QuestionType])
 def test_every_language_has_templates(language: str, kind: QuestionType | None) -> None:

@@ -261,9 +261,17 @@ def test_markdown_keeps_the_answer_without_marks():
     assert "49 metres tall [1][2]." in document
     assert not regex.search(rf"\][{_MARKS}]", document)
     assert "[1] Eddystone Lighthouse. trinity.example, 1 May 2024. <https://trinity.example/eddystone>" in document
-    assert "## Removed: could not be confirmed\n\n- It was painted green in 1990." in document
+    assert "## Removed: could not be confirmed\n\n- It was painted green in 1990. (no source says it)" in document
     assert "| 51 metres | [3] |" in document
     assert "\n\n## Read, not cited\n\n[4] " in document
+
+
+def test_a_title_that_asks_keeps_its_own_stop():
+    asking = replace(samples.SOURCES[0], title="How tall is it?")
+
+    document = answer_markdown(samples.COMPLETED, samples.RESULT, [asking])
+
+    assert "[1] How tall is it? trinity.example, 1 May 2024. <https://" in document
 
 
 def test_markdown_forms_no_link_of_a_title_and_keeps_the_folders_of_files_to_itself():
