@@ -66,7 +66,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.text.saying import say, say_again
+from core.text.saying import later, say, say_again
 
 
 class GorkdError(Exception):
@@ -316,6 +316,9 @@ class ModelRateLimited(ModelUnavailable):
 
 class ModelRejected(ModelError):
     pass
+
+
+DECLINED = later("The model declined to answer this question; please rephrase it.")
 
 
 class PromptTooLong(ModelRejected):
