@@ -142,7 +142,7 @@ _MUST_BE = {  # by pydantic's name of the problem
     "literal_error": "{expected}",
     "ip_v4_network": "addresses or networks such as 10.0.0.0/8, separated by commas",
     "string_pattern_mismatch": "TENANT=TOKEN, several separated by commas",
-    "value_error": "an address",
+    "value_error": "an address with http:// or https://",
 }
 
 
