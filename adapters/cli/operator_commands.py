@@ -278,7 +278,7 @@ async def _show(operating: Operating, job: JobId, *, as_json: AsJson = False) ->
         entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
         question, result = await _question(kept, job_id), await kept.jobs.result(job_id) if entry else None
     if entry is None:
-        raise InvalidQuery(said("{job} is not among the answers that may be given again.", job=job_id), rule="what")
+        raise _not_cached(job_id)
     summary = result.answer.summary if result and result.answer else ""
     if as_json:
         print_json({**_entry_json(entry, question), "summary": summary})
@@ -299,7 +299,14 @@ async def _show(operating: Operating, job: JobId, *, as_json: AsJson = False) ->
 async def _let_go(operating: Operating, job: JobId, *, as_json: AsJson = False) -> Exit:
     """Let go of one at once; the job and its answer stay."""
     async with operating.open_kept() as kept:
-        return _told(await kept.cache.drop([job.strip()]), 0, as_json=as_json)
+        gone = await kept.cache.drop([job.strip()])
+    if not gone:
+        raise _not_cached(job.strip())
+    return _told(gone, 0, as_json=as_json)
+
+
+def _not_cached(job_id: str) -> InvalidQuery:
+    return InvalidQuery(said("{job} is not among the answers that may be given again.", job=job_id), rule="what")
 
 
 def _purge(

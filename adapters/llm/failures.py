@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from adapters.llm.endpoint import Endpoint
 from core.model.errors import (
+    DECLINED,
     ModelError,
     ModelGarbled,
     ModelRateLimited,
@@ -24,6 +25,7 @@ from core.model.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
+from core.text.saying import say
 
 if TYPE_CHECKING:
     import httpx2
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 GARBLED = "The model's answer could not be read; please try again."
 SLOW = "The model did not answer in time; please try again."
+BROKE_OFF = "broke off its answer; look into its log,"
 BUSY = "The model endpoint is receiving too many requests; please try again in a minute."
 
 # Words and numbers that endpoints put into `code` or `type` of an error, lower case.
@@ -86,15 +89,14 @@ def told(said: object, request: httpx2.Request) -> object:
     """An event of a stream. Raises the SDK's `APIError` where it tells of a failure instead, as the SDK does."""
     import openai
 
-    error = said.get("error") if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return said
+    error = said.get("error") or (None if "choices" in said else said if said.keys() & {"message", "detail"} else None)
     if not error:
         return said
-    message = error.get("message") if isinstance(error, dict) else None
-    raise openai.APIError(
-        message if message and isinstance(message, str) else "An error occurred during streaming",
-        request=request,
-        body=error,
-    )
+    words = (error.get("message") or error.get("detail")) if isinstance(error, dict) else error
+    message = words if words and isinstance(words, str) else "An error occurred during streaming"
+    raise openai.APIError(message, request=request, body=error)
 
 
 def safe_cause(exc: Exception, endpoint: Endpoint) -> Exception | None:
@@ -118,13 +120,14 @@ def was_dropped(exc: openai.APIConnectionError) -> bool:
     return isinstance(exc.__cause__, httpx2.RemoteProtocolError) and "without sending" in str(exc.__cause__)
 
 
-def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None, status: int = 0) -> ModelUnavailable:
-    """With the `status` that it answered, 0 where it did not."""
-    said = f"answers with HTTP {status}; look into its log," if status else "could not be reached;"
+def unavailable(
+    endpoint: Endpoint, message: str, *, wait_s: float | None = None, did: str = "could not be reached;"
+) -> ModelUnavailable:
+    """`did` is what it does instead of answering, for the operator."""
     return ModelUnavailable(
         message,
         retry_after_s=wait_s,
-        operator_message=f"The model endpoint {said} check {endpoint.url_setting} or try again.",
+        operator_message=f"The model endpoint {did} check {endpoint.url_setting} or try again.",
     )
 
 
@@ -132,7 +135,7 @@ def declined(reason: str) -> ModelRejected:
     """The model or its content filter would not answer."""
     return ModelRejected(
         f"the model declined to answer: {reason}",
-        user_message="The model declined to answer this question; please rephrase it.",
+        user_message=say(DECLINED),
     )
 
 
@@ -191,7 +194,8 @@ def _status(exc: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     if known is not None:
         return known
     if exc.status_code in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or exc.status_code >= 500:
-        return unavailable(endpoint, said, wait_s=wait_s, status=exc.status_code)
+        did = f"answers with HTTP {exc.status_code}; look into its log,"
+        return unavailable(endpoint, said, wait_s=wait_s, did=did)
     return ModelRejected(said, operator_message=_refused(endpoint))
 
 
@@ -199,7 +203,8 @@ def _event(exc: openai.APIError, endpoint: Endpoint) -> ModelError:
     """An error sent inside a stream that had begun well."""
     said = f"{endpoint.host} broke off: {endpoint.redact(exc.message)}"
     codes = _codes(exc)
-    return _by_words(exc, said, codes, endpoint) or _by_code(codes, said, endpoint) or unavailable(endpoint, said)
+    known = _by_words(exc, said, codes, endpoint) or _by_code(codes, said, endpoint)
+    return known or unavailable(endpoint, said, did=BROKE_OFF)
 
 
 def _by_words(
@@ -219,7 +224,7 @@ def _by_words(
         if pattern.search(words) and not codes & _QUOTA_CODES:
             return ModelRejected(said, operator_message=cause.format(endpoint=endpoint))
     if re.search(r"\bloading\b", words, re.IGNORECASE) and codes & {"503", "unavailable_error"}:
-        message = "The model is still being loaded; please try again in a moment."
+        message = say("The model is still being loaded; please try again in a moment.")
         return ModelUnavailable(said, retry_after_s=wait_s or LOADING_S, user_message=message)
     return None
 
@@ -258,7 +263,7 @@ def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | 
         return ModelTimeout(said, operator_message=SLOW)
     meanings = (
         (_QUOTA_CODES, f"The account behind {endpoint.key_setting} has no quota left; check its plan and billing."),
-        (_FILTER_CODES, "The model declined to answer this question; please rephrase it."),
+        (_FILTER_CODES, say(DECLINED)),
         (_MODEL_CODES, _nothing_there(endpoint)),
         (_KEY_CODES, f"The model endpoint refused the key; check {endpoint.key_setting}."),
         (_REQUEST_CODES, _refused(endpoint)),

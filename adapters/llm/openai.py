@@ -8,7 +8,6 @@ answers in which mode is read here, and a model that searches while it writes (`
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
@@ -49,7 +48,6 @@ from adapters.llm.reading import (
     StreamPiece,
     Thoughts,
     attribute,
-    check_size,
     read_piece,
     read_usage,
 )
@@ -240,7 +238,10 @@ class OpenAIChat:
             if rest := text + answer.add_rest(thoughts):
                 yield rest  # what came before a break is not lost
             raise
-        if rest := answer.add_rest(thoughts):
+        rest = answer.add_rest(thoughts)
+        if request.schema and not request.tools:
+            rest += answer.take_from_beside(request.schema)
+        if rest:
             yield rest
 
     def _learn(self, call: _Call) -> None:
@@ -316,33 +317,27 @@ class OpenAIChat:
         The SDK opens the stream; its own way to read one took as long as all else that is done with a chunk.
         """
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type == "application/json":
-            whole = bytearray()
-            async for block in opened.response.aiter_bytes():
-                whole += block
-                check_size(len(whole))
-            yield [read_piece(json.loads(whole))]
-            return
         if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
-        events, broken = EventReader(), None
+        events, request = EventReader(), opened.response.request
         async with aclosing(_gathered(opened.response.aiter_bytes())) as blocks:
-            async for block in blocks:
-                pieces: list[StreamPiece] = []
+            while not events.is_done:
+                block, pieces, broken = await anext(blocks, None), list[StreamPiece](), None
                 try:
-                    pieces.extend(read_piece(told(said, opened.response.request)) for said in events.feed(block))
+                    for said in events.end() if block is None else events.feed(block):
+                        pieces.append(read_piece(told(said, request)))
                 except call_failures() as exc:
                     broken = exc
                 if pieces:
                     yield pieces  # what came before a break is not lost
                 if broken:
                     raise broken
-                if events.is_done:
-                    # a connection is used again only where all of it was read; how it ends is of no account any more
-                    with suppress(TimeoutError, *call_failures()):
-                        async with asyncio.timeout(DRAIN_S):
-                            await anext(blocks, None)
+                if block is None:
                     return
+            # a connection is used again only where all of it was read; how it ends is of no account any more
+            with suppress(TimeoutError, *call_failures()):
+                async with asyncio.timeout(DRAIN_S):
+                    await anext(blocks, None)
 
 
 async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:

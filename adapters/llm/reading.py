@@ -1,25 +1,26 @@
 """What an endpoint sends, read defensively: a chunk of a stream or a whole completion, and the answer they add up to.
 
 Nobody validates it before, so any field may be missing or of another type. What stands in fields of its own for the
-model's thoughts (`reasoning_content`, `reasoning`) is not read at all.
+model's thoughts (`reasoning_content`, `reasoning`) is not shown.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from pydantic_core import from_json
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.failures import GARBLED, declined, unavailable
+from adapters.llm.failures import BROKE_OFF, GARBLED, declined, unavailable
 from core.model.answer import ModelUsage
 from core.model.errors import ModelGarbled
+from core.model.job import Json
 from core.model.ports import ToolCall
-from core.text.growing_json import parse_object
+from core.text.growing_json import parse_object, read_object
 
 ALL_THOUGHT = (
     "The model used up its tokens before it answered; give it more with thinking=… in GORKD_MAX_TOKENS, "
@@ -43,10 +44,10 @@ class CallPiece:
 
 @dataclass(frozen=True)
 class StreamPiece:
-    """One chunk. `finish_reason` is "" until the last one with a choice; `is_thought` says that it holds thoughts."""
+    """One chunk. `finish_reason` is "" until the last one with a choice; `thought` is in a field of its own."""
 
     text: str = ""
-    is_thought: bool = False
+    thought: str = ""
     refusal: str = ""
     finish_reason: str = ""
     has_choice: bool = False
@@ -55,21 +56,28 @@ class StreamPiece:
 
 
 class EventReader:
-    """Server-sent events out of the bytes of a stream: `feed` gives what each says, parsed from JSON as it is taken.
+    """What an endpoint sends, parsed from JSON as it is taken: server-sent events, or plain JSON whatever it is called.
 
-    `is_done` from `[DONE]` on, behind which nothing is read. Raises `ValueError` for what is no JSON, and for an event
-    of more than `MAX_EVENT_BYTES`.
+    `feed` takes bytes, `end` gives what is whole only then. `is_done` from `[DONE]` on, behind which nothing is read.
+    Raises `ValueError` for what is neither, and for an event of more than `MAX_EVENT_BYTES`.
     """
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
         self._data_bytes = 0
+        self._is_begun = False
+        self._is_plain = self._is_stream = False
         self.is_done = False
 
     def feed(self, block: bytes) -> Iterator[object]:
         block = self._rest + block
+        if not self._is_begun:
+            block = block.removeprefix(b"\xef\xbb\xbf").lstrip()
+            self._is_begun, self._is_plain = bool(block), block.startswith(b"{")
+            self._is_stream = block.startswith((b"data:", b":", b"event:", b"id:", b"retry:"))
         end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1  # a last \r may be half of a line's end
+        end = 0 if self._is_plain else end
         self._rest = block[end:]
         for line in block[:end].splitlines():
             if line.startswith(b"data:"):
@@ -81,8 +89,22 @@ class EventReader:
                     self.is_done = True
                     return
                 if data:
-                    yield json.loads(data)
+                    yield _json(data)
         check_size(len(self._rest) + self._data_bytes)
+
+    def end(self) -> Iterator[object]:
+        if self._is_plain:
+            try:
+                yield _json(self._rest)
+            except ValueError:  # an object a line
+                yield from map(_json, self._rest.splitlines())
+        elif self._is_begun and not self._is_stream:
+            raise ValueError(f"neither events nor JSON: {self._rest[:200].decode(errors='replace')!r}")
+
+
+def _json(data: bytes) -> object:
+    """A letter that is none costs itself, not what follows it."""
+    return json.loads(data.decode(errors="replace"))
 
 
 def check_size(event_bytes: int) -> None:
@@ -100,7 +122,7 @@ def read_piece(chunk: object) -> StreamPiece:
     usage = attribute(chunk, "usage")
     return StreamPiece(
         text=_text(said.pop("content", "")),
-        is_thought=bool(said) and any(_text(said.get(name)) for name in ("reasoning_content", "reasoning")),
+        thought=_text(said.get("reasoning_content")) or _text(said.get("reasoning")) if said else "",
         refusal=_text(said.get("refusal", "")),
         finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
@@ -122,6 +144,7 @@ class Answer:
     usage: ModelUsage | None = None
     called: dict[int, ToolCall] = field(default_factory=dict)
     has_thought: bool = False
+    thought: list[str] = field(default_factory=list)
     is_begun: bool = False
     looked_at: int = 0
     end: str = ""  # of all that came, thoughts and what is held back included
@@ -147,6 +170,16 @@ class Answer:
         self.has_thought = self.has_thought or thoughts.has_thought
         return rest
 
+    def take_from_beside(self, schema: Mapping[str, Json]) -> str:
+        """The object asked for, which some endpoints put into a tool's call, or with the thoughts; "" for none."""
+        beside = [*(call.arguments for call in self.calls), _last_object("".join(self.thought))]
+        found = next((text for text in beside if text and read_object(text, schema) is not None), "")
+        if self.text.strip() or self.finish_reason == "length" or not found:
+            return ""
+        self.texts.append(found)
+        self.called.clear()
+        return found
+
     def add(self, piece: StreamPiece, text: str) -> None:
         """`text` is what of the piece, and of those before it, may be shown.
 
@@ -155,7 +188,9 @@ class Answer:
         self.texts.append(text)
         self.end = (self.end + piece.text)[-4 * LOOK_EVERY :]
         self.is_begun = self.is_begun or bool(piece.text)
-        self.has_thought = self.has_thought or piece.is_thought
+        if piece.thought:
+            self.has_thought = True
+            self.thought.append(piece.thought)
         self.length += len(piece.text) + len(piece.refusal)
         self.refusal += piece.refusal
         self.finish_reason = piece.finish_reason or self.finish_reason
@@ -180,15 +215,16 @@ class Answer:
             raise declined(endpoint.redact(self.refusal) or "content filter")
         if self.text.strip():
             if not self.finish_reason and not self.calls and not _is_whole(self.text):
-                raise unavailable(endpoint, f"{endpoint.host} broke off after {self.length} characters of answer")
+                cut = f"{endpoint.host} broke off after {self.length} characters of answer"
+                raise unavailable(endpoint, cut, did=BROKE_OFF)
         elif self.calls:
             return
         elif not self.pieces:
-            raise unavailable(endpoint, f"{endpoint.host} ended the stream before it began")
+            raise unavailable(endpoint, f"{endpoint.host} ended the stream before it began", did=BROKE_OFF)
         elif not self.has_choice:
             raise ModelGarbled(f"{endpoint.host} sent no choices", operator_message=GARBLED)
         elif not self.finish_reason:
-            raise unavailable(endpoint, f"{endpoint.host} broke off before any text")
+            raise unavailable(endpoint, f"{endpoint.host} broke off before any text", did=BROKE_OFF)
         elif self.finish_reason == "length":
             said = f"{endpoint.host} used all its tokens without an answer, for thinking"
             raise ModelGarbled(said, operator_message=ALL_THOUGHT)

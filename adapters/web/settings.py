@@ -56,7 +56,9 @@ class WebSettings(BaseModel, frozen=True):
     @field_validator("public_url")
     @classmethod
     def _is_address(cls, text: str) -> str:
-        urlsplit(text)  # raises ValueError
+        parts = urlsplit(text)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:  # else no link that is given leads anywhere
+            raise ValueError("no http(s) address")
         return text
 
     @property

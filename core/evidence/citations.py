@@ -513,7 +513,7 @@ def without_foreign_links(text: str, numbers: dict[str, int]) -> str:
 def cited_in_words(text: str, numbers: Collection[int]) -> str:
     """ "Source 2 says that it rains." as "It rains [2].", where 2 is one of the sources' `numbers`."""
     named = _CITED_IN_WORDS.match(text)
-    number = int(named["before"] or named["after"]) if named else 0
+    number = int(named["number"]) if named else 0
     if named is None or number not in numbers:
         return text
     rest = text[named.end() :]
@@ -526,8 +526,9 @@ def cited_in_words(text: str, numbers: Collection[int]) -> str:
 _CITED_IN_WORDS = regex.compile(
     r"(?P<bullet>\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?)(?:"
     r"(?:according to|laut|gemäß|según|selon|secondo|segundo|volgens)\s+(?:(?:the|der|la|a|de)\s+)?"
-    r"(?:source|quelle|fuente|fonte|bron)\s+(?P<before>\d{1,2})\s*,\s*"
-    r"|source\s+(?P<after>\d{1,2})\s+(?:says|states|notes|reports|explains|adds|mentions|confirms)\s+that\s+)(?=\p{L})",
+    r"(?:(?:source|quelle|fuente|fonte|bron)\s+|\[)(?P<number>\d{1,2})\]?\s*,\s*"
+    r"|(?:source\s+|\[)(?P<number>\d{1,2})\]?(?::|\s+(?:says|states|notes|reports|explains|adds|mentions|confirms)\s+that)"
+    r"\s+)(?=\p{L})",
     regex.IGNORECASE,
 )
 

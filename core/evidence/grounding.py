@@ -52,6 +52,7 @@ from core.model.source import Source
 from core.text.formulas import plain_formulas
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import DENIES, detect_language
+from core.text.markers import source_names
 from core.text.passages import Passage
 from core.text.sentences import is_chatter, sentences_of
 from core.text.terms import terms
@@ -122,6 +123,7 @@ class Grounder:
             self._read = {one.id: EvidenceIndex(_only(one, passages.get(one.id, ()))) for one in sound}
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
+        self.names = source_names(sources)
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
         self.question = question
         self._known_terms = {*terms(question), *_LABEL_TERMS}
@@ -132,6 +134,7 @@ class Grounder:
         self._whole, self._read = {**self._whole, **more._whole}, {**self._read, **more._read}
         self._passages = {**self._passages, **more._passages}
         self._numbers.update(more._numbers)
+        self.names.update(more.names)
         self._orders += more._orders
         for read_off in ("_languages", "_source_terms"):
             self.__dict__.pop(read_off, None)

@@ -51,6 +51,7 @@ class Ruling(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
+_VERDICT: Final[Json] = {"type": "string", "enum": [ruling.value for ruling in Ruling]}
 _SEVERITY: Final[Mapping[str, int]] = {ruling.value: place for place, ruling in enumerate(Ruling)}
 
 
@@ -142,12 +143,9 @@ class JsonJudge:
 
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         found, usage = await self._ask(pairs, timeout_s=timeout_s, hear=hear)
-        left = [place for place in range(len(pairs)) if place not in found]
-        if left:
-            rest = [pairs[at] for at in left]
-            again, more = await self._ask(
-                rest, timeout_s=timeout_s, in_words=True, hear=lambda _, cost: hear({}, (*usage, *cost))
-            )
+        if left := [place for place in range(len(pairs)) if place not in found]:
+            rest, tell = [pairs[at] for at in left], lambda _, cost: hear({}, (*usage, *cost))
+            again, more = await self._ask(rest, timeout_s=timeout_s, in_words=True, hear=tell)
             found |= {left[place]: judgement for place, judgement in again.items()}
             usage = (*usage, *more)
         return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage)
@@ -263,26 +261,23 @@ def clauses(claim: str) -> tuple[str, ...]:
 
 
 def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
-    """One call about all `pairs`. Raises `ValueError` when there are none."""
+    """One call about all `pairs`: a verdict on each, and behind them all why, since nobody waits for others' reasons.
+
+    Raises `ValueError` when there are none.
+    """
     if not pairs:
         raise ValueError("there is nothing to judge")
+    why: Json = {"type": "array", "items": {"type": "string"}, "maxItems": len(pairs)}
     return ChatRequest(
         purpose="check",
         system=load_prompt("check_claims").substitute(count=len(pairs)),
         user="\n\n".join(_fenced(number, pair) for number, pair in enumerate(pairs, start=1)),
         schema_name="verdicts",
-        schema=_schema(len(pairs)),
+        schema=strict({**{str(number): _VERDICT for number in range(1, len(pairs) + 1)}, _WHY: why}),
         max_tokens=_TOKENS_OF_FRAME + _TOKENS_A_PAIR * len(pairs),
         timeout_s=timeout_s,
         temperature=0.0,
     )
-
-
-def _schema(count: int) -> dict[str, Json]:
-    """A verdict by the number of each item, and behind them all why: nobody waits for the reasons of others."""
-    verdict: Json = {"type": "string", "enum": [ruling.value for ruling in Ruling]}
-    why: Json = {"type": "array", "items": {"type": "string"}, "maxItems": count}
-    return strict({**{str(number): verdict for number in range(1, count + 1)}, _WHY: why})
 
 
 def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
@@ -301,7 +296,7 @@ async def _completed(
 
 
 def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:
-    """The usage under the judge's name, since its price may be another than the writer's."""
+    """Under the judge's name: its price may be another than the writer's."""
     return replace(usage, model=model.name)
 
 
@@ -330,7 +325,9 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 
     Of two verdicts on one pair the less favourable counts.
     """
-    return _judgements([*_objects(text), complete_part(text) or {}], count, {})
+    objects = [*_objects(text), complete_part(text) or {}]
+    lines = {str(number): said for number, said in _reasons(text.splitlines()).items()}
+    return _judgements(objects if any(objects) else [lines], count, {})
 
 
 def _judgements(objects: Iterable[Mapping[str, Json]], count: int, found: dict[int, Judgement]) -> dict[int, Judgement]:
@@ -343,36 +340,42 @@ def _judgements(objects: Iterable[Mapping[str, Json]], count: int, found: dict[i
     return found
 
 
-def _rows(value: Mapping[str, Json]) -> Iterator[tuple[int | None, str, Json]]:
+def _rows(value: Mapping[str, Json], depth: int = 0) -> Iterator[tuple[int | None, str, Json]]:
     """Number, verdict and reason of each item in an object: by their numbers, or in rows as models write them too."""
-    value = named(value, ("verdict", "verdicts", _WHY))
-    listed = [value] if "verdict" in value else value.get("verdicts")
-    for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict):
-            row = named(entry, ("item", "verdict", "reason"))
-            yield whole_number(row.get("item")), _word(row.get("verdict")), row.get("reason")
+    value = named(value, ("item", "number", "id", "verdict", "reason", _WHY))
+    if "verdict" in value:
+        number = whole_number(value.get("item", value.get("number", value.get("id"))))
+        yield number, _word(value["verdict"]), value.get("reason")
+        return
     reasons = _reasons(value.get(_WHY))
-    by_number = listed if isinstance(listed, dict) else value
-    for key, said in by_number.items():
-        number, row = whole_number(key), said if isinstance(said, dict) else {"verdict": said}
-        if number is not None:
+    for key, said in value.items():
+        if (number := whole_number(_ITEM.sub("", key))) is not None:
+            row = said if isinstance(said, dict) else {"verdict": said}
             yield number, _word(row.get("verdict")), row.get("reason") or reasons.get(number)
+        elif depth < _MAX_DEPTH:
+            for one in said if isinstance(said, list) else [said]:
+                yield from _rows(one, depth + 1) if isinstance(one, dict) else ()
 
 
-def _reasons(why: Json) -> dict[int, str]:
+def _reasons(why: object) -> dict[int, str]:
     """By the number of the item with which each begins."""
     told = (_NUMBERED.match(one) for one in why if isinstance(one, str)) if isinstance(why, list) else ()
     return {int(one["item"]): one["reason"] for one in told if one}
 
 
-_NUMBERED = regex.compile(r"\W*(?:item\s*)?(?P<item>[0-9]{1,3})\W+(?P<reason>.*)", regex.IGNORECASE | regex.DOTALL)
+_ITEM = regex.compile(r"(?i)^\W*item[\W_]*")
+_NUMBERED = regex.compile(r"(?is)\W*(?:item\s*)?(?P<item>[0-9]{1,3})\W+(?P<reason>.*)")
+_WORD = regex.compile(r"(?i)[\W_]*(fully|part\w*|not)?[ _]*((?:un)?supported|partial|contradicted)[*_ ]*(?:$|[—–:.-])")
+_OTHERWISE = {"part": Ruling.PARTIAL, "not": Ruling.UNSUPPORTED}
 
 
 def _word(said: Json) -> str:
-    return str(said).strip().lower()
+    found = _WORD.match(str(said).strip())  # "Fully supported", "**Supported** - it says so"
+    return "" if found is None else _OTHERWISE.get((found[1] or "").lower()[:4], found[2].lower())
 
 
-_MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer, and each costs a look at the whole text
+_MAX_DEPTH = 2  # of rows under names of their own
+_MAX_BROKEN = 50  # braces that begin nothing readable; each costs a look at the whole text
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Json]]:
@@ -382,11 +385,9 @@ def _objects(text: str) -> Iterator[Mapping[str, Json]]:
     while at >= 0 and broken < _MAX_BROKEN:
         try:
             value, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError):
-            value, end = None, at + 1
-            broken += 1
-        if isinstance(value, dict):
             yield value
+        except (json.JSONDecodeError, RecursionError):
+            end, broken = at + 1, broken + 1
         at = text.find("{", end)
 
 
@@ -528,9 +529,9 @@ class Judging:
     def _start_in(self, seconds: float) -> None:
         """At the latest; what is to begin sooner does."""
         loop = asyncio.get_running_loop()
-        if self._timer is not None and self._timer.when() <= loop.time() + seconds:
-            return
         if self._timer is not None:
+            if self._timer.when() <= loop.time() + seconds:
+                return
             self._timer.cancel()
         self._timer = loop.call_later(seconds, self._start)
 

@@ -22,7 +22,7 @@ from core.model.codec import decode, encode
 from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, StoreError
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, EmbeddingModel, JobMemo, ToolCall, Vector, warm_up
-from core.text.growing_json import PartialJson, named, read_object
+from core.text.growing_json import PartialJson, loose_texts, named, read_object
 from core.text.saying import say
 from core.text.sentences import is_chatter
 
@@ -301,9 +301,11 @@ class AnswerStream:
         """The best that can be made of all that came; empty when nothing could be read."""
         streamed = _answer_fields(self._json.value)
         is_complete = self._json.finish()
-        fields = _answer_fields(self._json.value)
+        fields = _under_other_names(_answer_fields(self._json.value))
         if not any(section in fields for section in SECTIONS):
             fields, is_complete = streamed, False
+        if not is_complete and (loose := loose_texts(self.heard.text, _FIELDS)):
+            fields, is_complete = {**fields, **loose}, True
         asked = fields.get("follow_ups")
         return DraftAnswer(
             summary=_text_of(fields.get("summary")),
@@ -324,6 +326,19 @@ def _answer_fields(value: dict[str, Json]) -> dict[str, Json]:
     return {**value, "summary": value[texts[0]]} if texts else value
 
 
+def _under_other_names(fields: dict[str, Json]) -> dict[str, Json]:
+    """Where a section is missing, the text that stands under a name of the model's own ("Zusammenfassung")."""
+    others = [
+        value
+        for name, value in fields.items()
+        if name not in _FIELDS and not _THINKS.search(name)
+        if isinstance(value, str) and len(value.split()) >= MIN_PROSE_WORDS
+    ]
+    missing = [section for section in SECTIONS if not _text_of(fields.get(section))]
+    return fields | dict(zip(missing, others, strict=False)) if "summary" in missing else fields
+
+
+_THINKS = re.compile(r"thought|think|reason|analy|note|plan|question|query|instruct|title", re.IGNORECASE)
 _FIELDS = (*SECTIONS, "citations", "follow_ups")
 _OTHER_NAMES = ("answer", "response", "text", "content")  # of a lone text, as small models call it
 
@@ -383,7 +398,7 @@ _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 MAX_LEAD_WORDS = 12  # "Here is what I found:"
 _CITED = re.compile(r"\[\d")
 MIN_PROSE_WORDS = 4  # "I cannot answer." says nothing that can be checked
-_FENCE_LINE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^\s*```\w*\s*$|</?(?:summary|details?|answer)>", re.MULTILINE | re.IGNORECASE)
 _LABEL = re.compile(r"\A(?:#+\s*|\*\*)?(?:summary|details?|answer)\b(?:\*\*)?\s*(?::(?:\*\*)?|\n|\Z)\s*", re.IGNORECASE)
 
 # What is paid for once: a job's steps, kept by key so that one that runs again after a crash does not pay twice, and

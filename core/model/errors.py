@@ -66,7 +66,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.text.saying import say, say_again
+from core.text.saying import later, say, say_again
 
 
 class GorkdError(Exception):
@@ -142,7 +142,7 @@ _MUST_BE = {  # by pydantic's name of the problem
     "literal_error": "{expected}",
     "ip_v4_network": "addresses or networks such as 10.0.0.0/8, separated by commas",
     "string_pattern_mismatch": "TENANT=TOKEN, several separated by commas",
-    "value_error": "an address",
+    "value_error": "an address with http:// or https://",
 }
 
 
@@ -316,6 +316,9 @@ class ModelRateLimited(ModelUnavailable):
 
 class ModelRejected(ModelError):
     pass
+
+
+DECLINED = later("The model declined to answer this question; please rephrase it.")
 
 
 class PromptTooLong(ModelRejected):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,7 +31,7 @@ from core.model.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.model.errors import ModelError, ModelGarbled, ModelTimeout
+from core.model.errors import DECLINED, ModelError, ModelGarbled, ModelRejected, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
@@ -140,6 +141,22 @@ def _refuse_silence(draft: Draft) -> None:
         raise ModelTimeout("the model wrote nothing in time, and nothing could be quoted instead")
     if draft.notice == UNREAD_NOTICE:
         raise ModelGarbled("the model wrote nothing readable, and nothing could be quoted instead")
+    said = draft.writing.draft.text.strip() if draft.writing and draft.writing.draft else ""
+    if _DECLINES.match(said) and not _NAMES_SOURCES.search(said):
+        raise ModelRejected(f"the model declined to answer: {said[:100]}", user_message=say(DECLINED))
+
+
+_DECLINES = re.compile(  # "I'm sorry, but I can't help with that.": said of the question, not of the sources
+    r"\W*(?:i(?:['’]m| am) (?:\w+ )?sorry|sorry\b|i (?:can(?:['’]t|not)|am (?:not able|unable) to|won['’]t) "
+    r"(?:help|assist|comply|answer|discuss|provide)|(?:es )?tut mir leid|leider kann ich|lo siento"
+    r"|(?:je suis )?désolée?|mi dispiace|desculpe|sinto muito|het spijt me)\b",
+    re.IGNORECASE,
+)
+_NAMES_SOURCES = re.compile(
+    r"\[\d|\b(?:sources?|documents?|passages?|pages?|context|text|information|quellen?|fuentes?|fonti|fontes?|bronnen"
+    r"|informa\w+|informationen)\b",
+    re.IGNORECASE,
+)
 
 
 async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress: Progress, *, notice: str) -> Draft:

@@ -43,6 +43,7 @@ from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.limits import ComputingTurns, Nearness
 from core.pipeline.work import Progress
 from core.stages.rejudging import Rejudging
+from core.text.markers import plain_markers
 from core.text.saying import say
 from core.text.sentences import Sentence, is_settled, may_end, split_sentences
 
@@ -325,6 +326,7 @@ class Writing:
 
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
+        text = plain_markers(text, self.grounder.names)
         reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
         if reached.is_kept or (len(text) < len(reached.seen) and not (is_final and text.strip())):
             return

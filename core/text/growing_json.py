@@ -5,6 +5,7 @@ Text that has been streamed is never lost, however the answer ends.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -248,14 +249,62 @@ def _as_written(text: str) -> bytes:
         return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-_SLIPS = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+_SLIPS = re.compile(_STRING + r"""|,(?=\s*[}\]])|//[^\n]*|(?<=["}\]\d])\s+(?=")""", re.DOTALL)
 _PAIR = r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
 _ESCAPES = re.compile(_PAIR + r"|\\u[\da-fA-F]{4}|\\.?|[\x00-\x1f]", re.DOTALL)
 
 
 def _mended(text: str) -> bytes:
     """`text` with the slips of models that write JSON by hand put right."""
-    return _as_written(_SLIPS.sub(lambda slip: _ESCAPES.sub(_mend, slip[0]) if slip[0] != "," else "", text))
+    return _as_written(_SLIPS.sub(_mend_slip, text))
+
+
+def _mend_slip(slip: re.Match[str]) -> str:
+    if slip[0].startswith('"'):
+        return _ESCAPES.sub(_mend, slip[0])
+    return "," if slip[0].isspace() else ""  # between two fields one is missing
+
+
+def loose_texts(text: str, names: Collection[str]) -> dict[str, str]:
+    """The texts of a finished object that cannot be read, by `names`; nothing where it was cut off.
+
+    For quotes within that are not escaped, and for what only looks like JSON: single or curly quotes, bare names.
+    """
+    whole, found = text[_thought_end(text) :].strip("` \n"), dict[str, str]()
+    marks = list(re.finditer(_LOOSE_NAME.format(names="|".join(names)), whole))
+    has_drafts = len({mark["name"] for mark in marks}) < len(marks)  # in each other
+    if has_drafts or not whole.endswith("}") or _is_cut(whole):
+        return {}
+    for mark, end in zip(marks, [*(mark.start() for mark in marks), len(whole)][1:], strict=True):
+        if mark["quote"]:
+            said = whole[mark.end() : end]
+            if (ended := _LOOSE_END.search(said)) is None:
+                return {}
+            found[mark["name"]] = _LOOSE_ESCAPE.sub(_unescaped, said[: ended.start()])
+    return found
+
+
+def _is_cut(text: str) -> bool:
+    """Whether it could be read if it went on."""
+    try:
+        json.loads(text[_growing_start(text) or 0 :], strict=False)
+    except json.JSONDecodeError as exc:
+        return exc.msg.startswith("Unterminated string") or len(exc.doc) - exc.pos <= _LONGEST_ESCAPE
+    except RecursionError:
+        return True
+    return False
+
+
+_LONGEST_ESCAPE = 6
+_LOOSE_NAME = r"""(?:^|[\s{{,"'“”‘’])(?P<name>{names})["'”’]?\s*:\s*(?P<quote>["'“‘]?)"""
+_LOOSE_END = re.compile(r"""(?<!\\)["'”’]\s*(?://[^\n]*)?[\s,}\]`"'“‘]*\Z""")
+_LOOSE_ESCAPE = re.compile(rf"({_PAIR}|\\u[\da-fA-F]{{4}})|\\(.)", re.DOTALL)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1]:
+        return str(from_json(_mended(f'["{found[1]}"]'))[0])
+    return {"n": "\n", "t": "\t"}.get(found[2], found[2])
 
 
 def _mend(found: re.Match[str]) -> str:

@@ -106,6 +106,15 @@ def _broken_stream() -> Fault:
     return Fault(raw=f"data: {json.dumps(begun)}\n\ndata: {json.dumps(error)}\n\n".encode())
 
 
+def _events(text: str) -> bytes:
+    chunks = [{"choices": [{"delta": {"content": text[at : at + 40]}}]} for at in range(0, len(text), 40)]
+    return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
+
+
+def _completion(text: str) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}, indent=1).encode()
+
+
 def once(first: Fault) -> Callable[[], Spoken]:
     """An endpoint that fails the first answer asked of it."""
 
@@ -178,6 +187,18 @@ DIALECTS: Mapping[str, Spoken | Callable[[], Spoken]] = {
     "llama-cpp-python": Spoken(as_it_is, frozenset({"response_format.json_schema", "stream_options"}), status=500),
     "fenced": Spoken(fenced),
     "wrapped": Spoken(wrapped),
+    "commented, without a comma": Spoken(lambda call, right: right.replace(', "detail"', ' // more\n"detail"')),
+    "quotes within": Spoken(lambda call, right: right.replace(" twitch ", ' "twitch" ')),
+    "python": Spoken(lambda call, right: str(json.loads(right)) if "summary" in right else right),
+    "curly quotes": Spoken(lambda call, right: re.sub(r'"([^"]*)"', "“\\1”", right) if "summary" in right else right),
+    "names in german": Spoken(lambda call, right: right.replace('"summary"', '"Zusammenfassung"')),
+    "plain json as a stream": Spoken(lambda call, right: Fault(raw=_completion(right))),
+    "stream as plain json": Spoken(lambda call, right: Fault(raw=_events(right), content_type="application/json")),
+    "byte order mark": Spoken(lambda call, right: Fault(raw=b"\xef\xbb\xbf" + _events(right))),
+    "as a call of a tool": Spoken(
+        lambda call, right: Fault(calls=(("json_tool_call", right),), finish_reason="tool_calls")
+    ),
+    "with the thoughts": Spoken(lambda call, right: Fault(thought=f"{THOUGHT}\n{right}")),
     "no usage": Spoken(lambda call, right: Fault(text=right, usage=None)),
     "think tags": Spoken(thinking("<think>{thought}</think>\n\n{answer}")),
     "think unopened": Spoken(thinking("{thought}\n</think>\n{answer}")),

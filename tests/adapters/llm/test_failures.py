@@ -141,6 +141,41 @@ async def test_error_inside_a_stream_is_told_by_its_code(code, error):
     assert type(caught.value) is error
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "error", "words"),
+    [
+        ('{"error": {"message": "Insufficient credits", "code": 402}}', "application/json", ModelRejected, "no quota"),
+        (
+            '{"error": "model \'m\' not found, try pulling it first"}',
+            "application/json",
+            ModelRejected,
+            "knows no model",
+        ),
+        ('{"detail": "Service overloaded"}', "application/json", ModelUnavailable, "broke off"),
+        (
+            'data: {"error": "llama runner process has terminated"}\n\n',
+            "text/event-stream",
+            ModelUnavailable,
+            "broke off",
+        ),
+        ('event: error\ndata: {"message": "upstream died"}\n\n', "text/event-stream", ModelUnavailable, "broke off"),
+        ("upstream connect error", "text/plain", ModelGarbled, "could not be read"),
+    ],
+    ids=["no credits", "ollama", "fastapi", "ollama in a stream", "event", "proxy"],
+)
+async def test_success_that_tells_of_a_failure_is_one(body, content_type, error, words):
+    """N-05: its words say what to do, also where the status says that all is well."""
+    async with openai_world(Fault(raw=body.encode(), content_type=content_type)) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelError) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert type(caught.value) is error
+    assert words in caught.value.operator_message
+
+
 async def test_refused_key_appears_nowhere():
     """A key is in no message, no repr and no traceback, even when the endpoint repeats it."""
     async with openai_world(ANSWER) as world:

@@ -12,6 +12,7 @@ from aiohttp import ClientSession
 from aiohttp.test_utils import TestServer
 
 from adapters.web.settings import WebSettings
+from core.model.errors import SetupError
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.fakes import KeptUsage
@@ -142,3 +143,14 @@ async def test_what_programs_send_themselves_is_none(header: str):
 )
 def test_who_is_trusted_is_read_from_the_settings(settings: dict[str, str], trusts: bool):
     assert WebSettings.from_env(settings).trusts_this_machine is trusts
+
+
+@pytest.mark.parametrize(
+    "address", ["gorkd.example", "//gorkd.example", "ftp://gorkd.example", "https://", "http://[::1"]
+)
+def test_a_public_address_that_no_link_can_begin_with_is_refused(address: str) -> None:
+    """N-08: links to answers are sent into chats; one without a scheme would lead nowhere, and nobody would be told."""
+    with pytest.raises(SetupError) as refused:
+        WebSettings.from_env({"GORKD_PUBLIC_URL": address})
+
+    assert str(refused.value).startswith("GORKD_PUBLIC_URL must be an address with http:// or https://, not ")

@@ -31,7 +31,7 @@ from core.model.answer import ModelUsage
 from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
-from core.text.growing_json import PartialJson, parse_object
+from core.text.growing_json import PartialJson, loose_texts, parse_object
 
 REQUEST = ChatRequest("answer", "Cite every claim.", "What is a cygnet?", "answer", {}, max_tokens=9, timeout_s=1.0)
 VALUE = {
@@ -447,14 +447,47 @@ def test_wrong_types_are_made_the_best_of(text, expected):
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_text_before_a_fault_is_kept(size):
-    """Unescaped quotes end what can be read, and lose nothing of what was read before."""
-    text = '{"summary": "A cygnet is a young swan.", "detail": "The word "cygnet" is old.", "citations": []}'
+@pytest.mark.parametrize(
+    ("behind", "detail", "is_complete"),
+    [('is old.", "citations": []}', 'The word "cygnet" is old.', True), ("is old", "The word ", False)],
+    ids=["whole", "cut off"],
+)
+def test_text_before_a_fault_is_kept(size, behind, detail, is_complete):
+    """Unescaped quotes end what can be read of an answer that is cut off; of a whole one they cost nothing."""
+    text = '{"summary": "A cygnet is a young swan.", "detail": "The word "cygnet" ' + behind
     stream, _ = fed(*(text[start : start + size] for start in range(0, len(text), size)))
 
     draft = stream.finish()
 
-    assert draft == DraftAnswer("A cygnet is a young swan.", "The word ", is_complete=False)
+    assert draft == DraftAnswer("A cygnet is a young swan.", detail, is_complete=is_complete)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'summary': 'It\\'s a \\u5929 \\ud83d\\ude00.', 'detail': \"More.\", 'citations': []}",
+        "{“summary”: “It’s a \\u5929 😀.”, “detail”: “More.”}",
+        '```\n{summary: "It\'s a 天 😀.",\n detail: "More."}\n```',
+        '{"Zusammenfassung": "It is a \\u5929 😀.", "Einzelheiten": "More of it is known."}',
+    ],
+    ids=["python", "curly", "bare", "translated"],
+)
+def test_what_only_looks_like_an_answer_is_read_to_its_end(text):
+    """N-05: quotes and names as a model likes them."""
+    stream, _ = fed(text)
+
+    draft = stream.finish()
+
+    assert draft.is_complete
+    assert draft.summary.replace("’", "'").replace("It's", "It is") == "It is a 天 😀."
+    assert draft.detail.startswith("More")
+
+
+def test_of_drafts_that_overlap_nothing_is_taken():
+    """A part of one sentence glued to another says what nobody wrote."""
+    text = '{"summary": "A cyg{"summary": "A cygnet is{"summary": "A cygnet is young."}'
+
+    assert loose_texts(text, ("summary", "detail")) == {}
 
 
 def test_questions_in_front_of_the_answer_do_not_end_it():

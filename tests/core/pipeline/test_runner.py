@@ -227,6 +227,30 @@ async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answer
 
 
 @pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (written("I'm sorry, but I can't help with that."), "failed"),
+        ("I cannot assist with this request, as it is against my rules.", "failed"),
+        (written("Es tut mir leid, dabei kann ich nicht helfen."), "failed"),
+        (written("I'm sorry, but the provided sources do not say how long."), "completed"),
+    ],
+    ids=["object", "prose", "german", "it speaks of the sources"],
+)
+async def test_a_model_that_declines_is_told_as_that_and_nothing_is_said_of_the_sources(said: str, status: str) -> None:
+    """D11: "the sources do not answer it" would be said of sources that nobody was willing to read."""
+    caffeine = "The half-life of caffeine in healthy adults is about 5 hours. Smoking shortens it by half."
+    search = FakeSearch("web", [hit("https://a.example/", caffeine, title="Caffeine", is_complete=True)])
+    deps = make_deps(search=[search], model=FakeModel({"plan": PLAN, "answer": said}))
+
+    done = final(await research(deps, "How long does caffeine stay in the body?"))
+
+    assert done["status"] == status
+    assert (done["error"] is None) == (status == "completed")
+    if done["error"]:
+        assert done["error"]["message"] == "The model declined to answer this question; please rephrase it."
+
+
+@pytest.mark.parametrize(
     ("answer", "notice"),
     [
         ("", SILENT_NOTICE),
