@@ -18,9 +18,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from adapters.cli.ask import print_standing
+from adapters.cli.library import files_in
 from adapters.cli.running import Chatting, Exit, Operating, read_file, say
 from core.library import wording
-from core.library.paper import shelves_of
+from core.library.paper import shelves_of, with_marks
 from core.library.session import SaidToLibrary, Speaker, next_steps
 from core.library.states import Addition, Incoming, read_addition
 from core.model.errors import GorkdError, InvalidQuery
@@ -37,6 +38,7 @@ _LATER_STAGES = tuple(line.split("{")[0] for line in (wording.STAGE_2, wording.S
 _FILES = frozenset({".pdf", ".md", ".txt", ".bib", ".ris", ".json", ".docx"})
 _LEAVE = frozenset({"exit", "quit", "bye"})
 _SLASH = re.compile(r"^/(?=[A-Za-z]+(?:\s|$))")  # as other programs want it before a command; a path has another
+_TO_LIBRARY = re.compile(r"\s+(?:to|into)\s+(?:\w+\s+)?library\W*$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -117,21 +119,27 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
 
 
 def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
-    """`add` with files, ids, DOIs or addresses; None for all else. Raises `InvalidQuery` for a missing file."""
+    """`add` with files, folders, ids, DOIs or addresses; None for all else. Raises `InvalidQuery` for no such file."""
     with suppress(ValueError):  # of a quotation mark that is not closed
-        word, *names = shlex.split(line) or [""]
-        if word.casefold() != "add" or not names or names[-1].casefold() == "library":
+        word, *names = shlex.split(_TO_LIBRARY.sub("", line)) or [""]
+        if word.casefold() != "add":
             return None
-        files = [Path(name).expanduser() for name in names]
-        found = [_incoming(file) for file in files if file.is_file()]
-        others = [name for name, file in zip(names, files, strict=True) if not file.is_file()]
+        if not names:
+            raise InvalidQuery(said_so("Say what: {command}.", command="`add <file|id|url>`"), rule="nothing")
+        files = {name: _files_of(Path(name).expanduser()) for name in names}
+        found = [_incoming(file) for own in files.values() for file in own]
+        others = [name for name, own in files.items() if not own]
         named = read_addition(f"add {' '.join(others)} to library", has_files=bool(found)) or Addition()
         missing = [name for name in others if Path(name).suffix.lower() in _FILES]
         if missing or not (found or named.references):
-            name = missing[0] if missing else others[0]
-            raise InvalidQuery(said_so("There is no file {name}.", name=name), rule="file")
+            raise InvalidQuery(said_so("There is no file {name}.", name=(missing or others)[0]), rule="file")
         return named, found
     return None
+
+
+def _files_of(path: Path) -> list[Path]:
+    """The file, or those of a folder. Raises `InvalidQuery` for a folder without any."""
+    return files_in(path) if path.is_dir() else [path] if path.is_file() else []
 
 
 def _incoming(file: Path) -> Incoming:
@@ -143,7 +151,7 @@ _SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in 
 
 def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
-    text = printable(reply.text)
+    text = printable(with_marks(reply.text, said.result) if said.result else reply.text)
     if not reply.title:
         console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return

@@ -101,15 +101,24 @@ def _things(what: list[str]) -> Iterator[_Thing]:
     for thing in what:
         path = Path(os.path.expanduser(thing))  # Path's raises for ~ of nobody
         if os.path.isdir(path):
-            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and _is_in(path, file))
-            for file in sorted(files, key=lambda file: file.suffix.lower() not in _LISTS):
-                yield from _in_list(file) if file.suffix.lower() in _LISTS else (file,)
-            if not files:
-                yield thing
+            try:
+                for file in files_in(path):
+                    yield from _in_list(file) if file.suffix.lower() in _LISTS else (file,)
+            except InvalidQuery as error:
+                yield error
         elif _is_file(path):
             yield from _in_list(path)
         else:
             yield thing
+
+
+def files_in(folder: Path) -> list[Path]:
+    """By name, lists first. Raises `InvalidQuery` where there are none."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix.lower() in _SUFFIXES and _is_in(folder, file))
+    if not files:
+        told = said("{folder} holds no PDF, no Markdown file and no reading list.", folder=folder)
+        raise InvalidQuery(told, rule="file")
+    return sorted(files, key=lambda file: file.suffix.lower() not in _LISTS)
 
 
 def _is_file(path: Path) -> bool:
@@ -218,7 +227,7 @@ def _card(paper: Paper) -> str:
         said("From"): paper.url,
         said("Added"): wording.day(paper.added_at),
         said("Missing"): paper.gap,
-        said("Summary"): library_wording.IMPROVED if paper.improved else "",
+        said("Summary"): said(library_wording.IMPROVED) if paper.improved else "",
     }
     width = max(10, *map(len, rows))
     lines = [f"{name:{width}} {one_line(value)}" for name, value in rows.items() if value]

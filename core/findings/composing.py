@@ -39,18 +39,20 @@ _LANGUAGE = regex.compile(r"[\w+#.-]{0,20}")
 
 @dataclass
 class Composed:
-    """Everything that was judged, on its way to an answer."""
+    """Everything that was judged, on its way to an answer. `modes` are those asked for, in their order."""
 
+    modes: Sequence[ResearchMode]
     items: dict[ResearchMode, list[JudgedItem]] = field(default_factory=dict)
     report: JudgedReport | None = None
 
     @property
     def parts(self) -> list[tuple[JudgedItem | ReportPart, Section]]:
-        """Whatever has sentences, of every mode, with where in the answer it stands."""
+        """Whatever has sentences, in the order of the text, with where in the answer it stands."""
         parts: list[tuple[JudgedItem | ReportPart, Section]] = []
-        parts += [(item, "summary") for items in self.items.values() for item in items]
-        for section in self.report.sections if self.report else []:
-            parts += [(part, "summary" if section.title == "Abstract" else "detail") for part in section.parts]
+        for mode in self.modes:
+            parts += [(item, "summary") for item in self.items.get(mode, [])]
+            for section in self.report.sections if self.report and mode == "freeform" else []:
+                parts += [(part, "summary" if section.title == "Abstract" else "detail") for part in section.parts]
         return parts
 
     @property
@@ -80,15 +82,15 @@ def placed(composed: Composed) -> list[Judged]:
     return list(result.values())
 
 
-def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, str]:
+def texts_of(composed: Composed) -> tuple[str, str]:
     """Summary and detail: lists and abstract, then code and the rest of the report."""
     summary: list[str] = []
     detail: list[str] = []
-    for mode in modes:
+    for mode in composed.modes:
         brief, rest = _report_texts(composed.report) if mode == "freeform" else _list_texts(mode, composed.items[mode])
         if not brief and not rest:
-            brief = say(NOTHING_FOUND) if len(modes) > 1 else ""
-        heading = [f"{say(TITLES[mode])}:"] if len(modes) > 1 else []
+            brief = say(NOTHING_FOUND) if len(composed.modes) > 1 else ""
+        heading = [f"{say(TITLES[mode])}:"] if len(composed.modes) > 1 else []
         summary += [*heading, brief] if brief else []
         detail += [rest] if rest else []
     unverified = [item for items in composed.items.values() for item in items if item.why_unverified]
@@ -98,9 +100,7 @@ def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, st
     return "\n\n".join(summary), "\n\n".join(detail)
 
 
-def findings_of(
-    composed: Composed, modes: Sequence[ResearchMode], sources: Sequence[Source], *, query: str, top_k: int
-) -> ResearchFindings:
+def findings_of(composed: Composed, sources: Sequence[Source], *, query: str, top_k: int) -> ResearchFindings:
     """S004's object: only what is verified, with addresses in parentheses instead of markers."""
     urls = {source.number: source.url for source in sources}
     ideas = [item for item in composed.items.get("idea", []) if not item.why_unverified]
@@ -109,7 +109,7 @@ def findings_of(
     report = with_addresses("\n\n".join(parts), urls)
     return ResearchFindings(
         query=query,
-        modes=[*modes],
+        modes=[*composed.modes],
         top_k=top_k,
         ideas=[IdeaResult(item.url, _said(item, is_plain=True)) for item in ideas],
         implementations=[
@@ -408,9 +408,10 @@ def _is_heading(entry: Judged) -> bool:
 
 def _is_lack(entry: Judged, gaps: list[str]) -> bool:
     """What the report could not find is no claim of the world; it becomes a note."""
-    if entry.claim is None or entry.shown is not None or not _LACKS.search(entry.claim.text):
+    said = entry.claim.text if entry.claim else entry.text.strip()
+    if entry.shown is not None or not _LACKS.search(said):
         return False
-    gaps.append(entry.claim.text)
+    gaps.append(said)
     return True
 
 

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import regex
 
@@ -179,10 +179,11 @@ _BARE_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item as the model gave it; `source` is "" where it named none."""
+    """An item as the model gave it; `source` is "" where it named none. `is_tagged` says that it has both tags."""
 
     source: str
     content: str
+    is_tagged: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
 def parse_research_result(raw_output: str, mode: ResearchMode, query: str, top_k: int) -> ResearchFindings:
     """The findings in the last well-formed `<research_result>` (S004-14, S004-17); without one they are empty.
 
-    An item needs a source and a content. At most `top_k` items.
+    An item needs both tags, with something in them. At most `top_k` items.
     """
     findings = ResearchFindings(query=query, modes=[mode], top_k=top_k)
     output = read_output(raw_output, mode)
@@ -228,7 +229,7 @@ def parse_research_result(raw_output: str, mode: ResearchMode, query: str, top_k
         return findings
     if mode == "freeform":
         return ResearchFindings(query, [mode], top_k, report=ResearchReport(output.report) if output.report else None)
-    whole = [item for item in output.items if item.source and item.content][:top_k]
+    whole = [item for item in output.items if item.is_tagged and item.source and item.content][:top_k]
     if mode == "idea":
         return ResearchFindings(query, [mode], top_k, ideas=[IdeaResult(item.source, item.content) for item in whole])
     found = [ImplementationResult(item.source, item.content) for item in whole]
@@ -256,6 +257,8 @@ def _last_wrapped(text: str, hidden: str) -> tuple[str | None, bool]:
             opening = next((tag for tag in reversed(tags[:at]) if not tag[1]), None)
             if opening and _holds_something(body := text[opening.end() : tags[at].start()]):
                 return body, True
+            if opening and _stands_alone(text, opening.start(), tags[at].end()) and any(map(str.isalnum, body)):
+                return body, True
         openings = [tag for tag in tags if not tag[1]]
         if openings and _holds_something(body := text[openings[-1].end() :]):
             return body, False
@@ -265,6 +268,11 @@ def _last_wrapped(text: str, hidden: str) -> tuple[str | None, bool]:
 def _holds_something(body: str) -> bool:
     """Not the `…` of an analysis that speaks of the tags."""
     return bool(_ITEM.search(body)) or len(regex.findall(r"\w", body)) >= 20
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether nothing stands beside a wrapper on its lines: then it is one, however little it holds."""
+    return not text[:start].rpartition("\n")[2].strip() and not text[end:].partition("\n")[0].strip()
 
 
 def _items(text: str) -> tuple[list[ReadItem], bool]:
@@ -297,7 +305,8 @@ def _item(text: str) -> tuple[ReadItem, bool]:
         closings = []
     is_closed = bool(ends) and bool(closings or not begins)
     content = _bare(content, is_closed=bool(closings))
-    return ReadItem(_address(address), content if is_closed else _without_half_a_sentence(content)), is_closed
+    content = content if is_closed else _without_half_a_sentence(content)
+    return ReadItem(_address(address), content, is_tagged=bool(source and begins)), is_closed
 
 
 def _bare(content: str, *, is_closed: bool) -> str:

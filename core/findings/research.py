@@ -102,15 +102,15 @@ async def _checked(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) ->
             await work.progress.sentence(entry.claim, entry.shown)
     found = SourceCollection(opened.sources, drafts.metadata, max(drafts.considered, len(opened.sources)))
     answer = await asyncio.to_thread(conclude, work.job, found, work.deps, answering)
-    notes = _notes(work, modes, drafts, outputs, composed)
+    notes = _notes(work, drafts, outputs, composed)
     usage = [*(spent for draft in drafts.drafts for spent in draft.usage), *answering.all_usage]
     seconds = asyncio.get_running_loop().time() - started
     answer = replace(
-        _with_texts(answer, composed, modes),
+        _with_texts(answer, composed),
         limitations=(*notes, *answer.limitations),
         metadata=usage_metadata(work.deps, usage, seconds=seconds),
     )
-    findings = findings_of(composed, modes, opened.sources, query=work.job.query, top_k=work.job.request.top_k)
+    findings = findings_of(composed, opened.sources, query=work.job.query, top_k=work.job.request.top_k)
     view = partial(findings_json, findings, view_of(composed), notes=notes, sections=sections_of(composed))
     return _result(work, drafts, opened, answer, view)
 
@@ -122,7 +122,7 @@ def _judged(
     opened: Opened,
     grounder: Grounder,
 ) -> Composed:
-    composed = Composed({mode: [] for mode in modes if mode != "freeform"})
+    composed = Composed(modes, {mode: [] for mode in modes if mode != "freeform"})
     for mode in modes:
         output = outputs.get(mode)
         if output is None:
@@ -144,22 +144,22 @@ def _ranked(composed: Composed, opened: Opened) -> None:
         composed.items[mode] = rank_items(items)
 
 
-def _with_texts(answer: ResearchAnswer, composed: Composed, modes: Sequence[ResearchMode]) -> ResearchAnswer:
-    """With lists, code and report. An answer without citations keeps its own honest words first."""
-    summary, detail = texts_of(composed, modes)
+def _with_texts(answer: ResearchAnswer, composed: Composed) -> ResearchAnswer:
+    """With lists, code and report, and a claim wherever it is said: modes take the same sentences from the same pages.
+
+    An answer without citations keeps its own honest words first.
+    """
+    summary, detail = texts_of(composed)
     has_code = any(item.is_verbatim for items in composed.items.values() for item in items)
     if not answer.citations and not has_code:
         return replace(answer, detail="\n\n".join(filter(None, [answer.detail, detail])))
-    return replace(answer, summary=summary or detail, detail=detail if summary else "")
+    strengths = {claim.text: claim.strength for claim in answer.claims}
+    shown = [entry.claim for entry in composed.sentences if entry.claim and entry.shown is not None]
+    claims = tuple(replace(claim, strength=strengths.get(claim.text)) for claim in shown)
+    return replace(answer, summary=summary or detail, detail=detail if summary else "", claims=claims)
 
 
-def _notes(
-    work: Work,
-    modes: Sequence[ResearchMode],
-    drafts: Drafts,
-    outputs: dict[ResearchMode, ReadOutput],
-    composed: Composed,
-) -> tuple[str, ...]:
+def _notes(work: Work, drafts: Drafts, outputs: dict[ResearchMode, ReadOutput], composed: Composed) -> tuple[str, ...]:
     """What is to be known of each mode's result, in plain sentences."""
     notes: list[str] = []
     top_k = work.job.request.top_k
@@ -171,7 +171,7 @@ def _notes(
             said += composed.report.notes if composed.report else []
         else:
             said += _item_notes(draft.mode, composed, len(output.items) if output else 0, top_k)
-        prefix = f"{say(TITLES[draft.mode])}: " if len(modes) > 1 else ""
+        prefix = f"{say(TITLES[draft.mode])}: " if len(composed.modes) > 1 else ""
         notes += [f"{prefix}{note}" for note in said]
     return tuple(dict.fromkeys(notes))
 

@@ -16,7 +16,6 @@ from core.library.paper import Paper, PaperViews, shelves_of, with_marks
 from core.library.states import (
     ALSO_OF_ANSWERS,
     COMMANDS,
-    MAX_ADDED,
     MAX_LISTED,
     Added,
     Addition,
@@ -41,7 +40,7 @@ from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
 from core.tenancy.admission import check_channel
 from core.tenancy.settings_desk import SettingsDesk
-from core.text.saying import say, say_again, say_many
+from core.text.saying import say, say_again
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -198,8 +197,11 @@ class LibraryTalks:
         if not files and not addition.references:
             return SaidToLibrary(Reply(say(wording.ADD_WHAT)))
         added = Added()
-        await self._add_files(speaker.scope, list(files[:MAX_ADDED]), added, tell)
-        for reference in addition.references:
+        await self._add_files(speaker.scope, list(files), added, tell)
+        for at, reference in enumerate(addition.references):
+            if added.new + added.failed >= MAX_LISTED:
+                added.leave_over(len(addition.references) - at)
+                break
             await tell(say(wording.FETCHING, name=reference))
             await added.take(self.desk.add_reference(speaker.scope, reference))
         ids = tuple(dict.fromkeys(paper.id for paper in added.papers))
@@ -230,7 +232,7 @@ class LibraryTalks:
         done = added.new + added.failed
         for at, paper in enumerate(listed):
             if added.new + added.failed - done >= MAX_LISTED:
-                added.lines.append(say_many(wording.LEFT_OVER_ONE, wording.LEFT_OVER, len(listed) - at))
+                added.leave_over(len(listed) - at)
                 return
             await tell(say(wording.STEP, number=at + 1, count=len(listed), said=one_line(paper.name)))
             its_name = PurePath(paper.file).name
@@ -337,7 +339,8 @@ class LibraryTalks:
             raise
         ended, result = await self.researcher.job(job.id), await self.researcher.result(job.id)
         if ended.status is not JobStatus.COMPLETED or result is None or result.answer is None:
-            raise GorkdError(f"{job.id} {ended.status}", user_message=answers.failure_sentence(ended))
+            told, cause = answers.failure_sentence(ended), answers.failure_cause(ended)
+            raise GorkdError(f"{job.id} {ended.status}", user_message=told, operator_message=cause)
         return Researched(job.id, result)
 
     async def _picture(self, speaker: Speaker, conversation: Conversation, reply: Reply) -> tuple[bytes, str]:

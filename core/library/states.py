@@ -183,6 +183,12 @@ def read_command(text: str) -> Command | None:
     return Command(name, " ".join(argument.split())) if name in COMMANDS else None
 
 
+def is_sentence(command: Command) -> bool:
+    """Whether what begins like a command is a question: `open questions about tides`, `list the causes of tides`."""
+    is_long = len(command.argument.split()) >= _MAX_SLIP_WORDS
+    return is_long and "-" not in command.name and not _has_shape(command)
+
+
 def near_command(text: str) -> str:
     """The command that a message begins with but for a slip, "" for none: `sumary 2`, not a question."""
     words = text.strip().casefold().split()
@@ -234,7 +240,8 @@ def chosen_id(conversation: Conversation, command: Command) -> str:
 def chosen_paper(conversation: Conversation, command: Command, papers: Sequence[Paper]) -> Paper:
     """The paper of the library that is meant. Raises `InvalidQuery`, `NoSuchPaper`."""
     wanted = chosen_id(conversation, command)
-    if not ARXIV_ID.fullmatch(wanted) and not any(paper.id == wanted for paper in papers):
+    is_named = wanted == command.argument and not ARXIV_ID.fullmatch(wanted)
+    if is_named and not any(paper.id == wanted for paper in papers):
         raise InvalidQuery(say(_NO_PAPER, given=wanted[:80]), rule="paper")
     return pick(papers, wanted)
 
@@ -263,8 +270,7 @@ class Conversations(Protocol):
 #
 # The same words are English too, so a sentence that merely begins with one stays a question.
 
-MAX_ADDED = 10  # papers a message; what Discord and Slack attach at most to one
-MAX_LISTED = 50  # papers of a reading list that are new, a message; each is fetched, read and summarised
+MAX_LISTED = 50  # papers of a list that are new, a message; each is fetched, read and summarised
 MAX_TOLD = 20  # lines of what became of them
 YES = frozenset({"yes", "y", "ok", "please", "ja"})
 NO = frozenset({"no", "n", "nein", "not now"})
@@ -320,7 +326,7 @@ def read_addition(text: str, *, has_files: bool) -> Addition | None:
     is_order = bool(_BEGINS_TO_ADD.match(rest)) if lead else bool(_ADDS.search(said))
     if not is_order:
         return None
-    references = tuple(dict.fromkeys(found.rstrip(".,;:!?)\"'") for found in _REFERENCE.findall(rest)))[:MAX_ADDED]
+    references = tuple(dict.fromkeys(found.rstrip(".,;:!?)\"'") for found in _REFERENCE.findall(rest)))
     is_question = said.endswith("?") and not _BEGINS_TO_ADD.match(rest)
     if is_question and not has_files:
         return None
@@ -429,6 +435,9 @@ class Added:
     def refuse(self, error: GorkdError) -> None:
         self.failed += 1
         self.lines.append(error.user_message)
+
+    def leave_over(self, number: int) -> None:
+        self.lines.append(say_many(wording.LEFT_OVER_ONE, wording.LEFT_OVER, number))
 
     @property
     def sentence(self) -> str:

@@ -23,6 +23,7 @@ from core.library.states import (
     State,
     chosen_id,
     chosen_paper,
+    is_sentence,
     known_now,
     near_command,
     read_command,
@@ -30,7 +31,7 @@ from core.library.states import (
 )
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, places_of
-from core.model.job import Scope
+from core.model.job import LOCAL, Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
 from core.section.prose import exported
@@ -102,11 +103,12 @@ class Talk:
         except InvalidQuery as error:
             return conversation, Reply(error.user_message)
         except GorkdError as error:
-            return conversation.cleared(), Reply(_marked(error.user_message))
+            said = error.operator_message if self.shelf.tenant == LOCAL.tenant else error.user_message
+            return conversation.cleared(), Reply(said if said.startswith("❌") else f"❌ {said}")
 
     async def _answered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
         command = read_command(text)
-        if command is None:
+        if command is None or is_sentence(command):
             return await self._taken_as_question(conversation, text)
         refused = refusal(conversation, command)
         return (conversation, Reply(refused)) if refused else await self._run(conversation, command)
@@ -217,7 +219,7 @@ class Talk:
         wanted, said = _paper_and_page(conversation, command.argument)
         paper = chosen_paper(conversation, Command(command.name, wanted), await self._papers())
         text = await self.desk.library.text(self.shelves, paper.id)
-        page = _page_said(said, paper) or _cited_page(conversation.draft, paper)
+        page = _page_said(said, paper) or _cited_page(conversation.savable, paper)
         shown = conversation.opened(paper)
         beginning = cut("".join(text.split("\f")[(page or 1) - 1 :][:1]).strip(), MAX_PAGE_CHARS)
         words = f"{paper.title}{_place(paper, page or 1)}\n\n{beginning}"
@@ -241,6 +243,7 @@ class Talk:
     async def _summarised(self, paper_id: str, feedback: str = "") -> Paper:
         """With a new summary, which is kept where whoever speaks may change the library, and is shown in any case."""
         shelf, paper = await self.desk.place(self.shelves, paper_id)
+        await self.tell(say(wording.READING, name=paper.id))
         if self.is_admin:
             return await self.desk.ingestion.summarise(shelf, paper, feedback=feedback)
         return replace(paper, summary=await self.desk.ingestion.write_summary(shelf, paper, feedback=feedback))
@@ -342,10 +345,6 @@ def _help(conversation: Conversation) -> str:
     return f"{say('You can say now:')}\n" + "\n".join(f"- {line}" for line in known_now(conversation))
 
 
-def _marked(sentence: str) -> str:
-    return sentence if sentence.startswith("❌") else f"❌ {sentence}"
-
-
 def _numbered(papers: Sequence[Paper]) -> str:
     return "\n".join(format_reference(number, paper) for number, paper in enumerate(papers, start=1))
 
@@ -359,9 +358,8 @@ def _card(paper: Paper) -> Reply:
     rows += [say("- Published: {day}", day=paper.published)] if paper.published else []
     rows += [f"- {wording.not_whole(paper.gap)}"] if paper.gap else []
     rows += [say("- Summary: {how}", how=say(wording.IMPROVED))] if paper.improved else []
-    notes = f"\n\n## {say('Notes')}\n\n{paper.notes}" if paper.notes else ""
-    rows_text = "\n".join(rows)
-    return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", say("📝 Response"))
+    notes = [f"## {say('Notes')}", *paper.notes.splitlines()] if paper.notes else []
+    return Reply("\n\n".join([f"# {paper.title}", "\n".join(rows), paper.summary, *notes]), say("📝 Response"))
 
 
 def _passages(results: Sequence[SearchResult]) -> str:
@@ -398,7 +396,7 @@ def _paper_and_page(conversation: Conversation, argument: str) -> tuple[str, str
     if alone is None:
         wanted, _, said = argument.partition(" ")
         return wanted, said
-    marks = (mark.target for mark in parse_markers(conversation.draft, Grammar.PAGE))
+    marks = (mark.target for mark in parse_markers(conversation.savable, Grammar.PAGE))
     cited = {target.paper_id for target in marks if isinstance(target, PageRef) and target.page == int(alone[1])}
     for meant in ({conversation.selected_paper} - {""}, set(conversation.last_query_set), cited):
         if len(meant) == 1:

@@ -158,8 +158,12 @@ async def _synthesize(
                 work.job, chunks, sources, papers, deps=work.deps, progress=work.progress, within_s=within_s
             )
         except ModelError as exc:
-            words = say(wording.SYNTHESIS_FAILED, reason=exc.user_message)
-            raise ModelError(str(exc), user_message=words) from exc
+            told, cause = (
+                say(wording.SYNTHESIS_FAILED, reason=one) for one in (exc.user_message, exc.operator_message)
+            )
+            failed = ModelError(str(exc), user_message=told, operator_message=cause)
+            failed.retryable = exc.retryable
+            raise failed from exc
 
 
 def _nothing(work: Work, papers: Sequence[Paper]) -> JobResult:

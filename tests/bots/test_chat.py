@@ -65,7 +65,7 @@ async def test_a_conversation_at_the_terminal(data: Path) -> None:
         "✍️  Stage 3: Synthesizing answer from evidence...",
     ]
     assert "─ 📝 Research Results ─" in out
-    assert re.search(r"causes the tides\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]", out)
+    assert re.search(r"causes the tides\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]✓", out)
     assert "💡 Next steps:\n• Use `save` to save these results\n" in out
     saved = re.search(r"💾 Saving research results\.\.\.\n✅ Research results saved to: (\S+)", out)
     place = Path(saved[1])
@@ -181,5 +181,20 @@ def test_files_are_added_and_no_question(tmp_path: Path) -> None:
     assert [(one.name, one.size) for one in files] == [("my paper.pdf", len(PAPER))]
     assert addition == Addition(("2401.00001",))
     assert _addition("What does the paper add to this?") is None
+    assert _addition("add 2401.00001 to the library") == (Addition(("2401.00001",)), [])
     with pytest.raises(InvalidQuery, match=r"There is no file gone\.pdf"):
         _addition("add gone.pdf")
+    for line in ("add", "add to our library"):
+        with pytest.raises(InvalidQuery, match=r"Say what: `add <"):
+            _addition(line)
+
+
+def test_a_folder_is_added_with_its_papers(tmp_path: Path) -> None:
+    """As `gorkd library add` takes one, however many they are."""
+    for number in range(12):
+        (tmp_path / f"{number:02}.pdf").write_bytes(PAPER)
+    (tmp_path / "photo.png").write_bytes(b"")
+
+    _, files = _addition(f"add '{tmp_path}'") or (None, [])
+
+    assert [file.name for file in files] == [f"{number:02}.pdf" for number in range(12)]

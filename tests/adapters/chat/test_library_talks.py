@@ -337,6 +337,19 @@ async def test_a_long_list_is_added_a_part_at_a_time(house: House) -> None:
     assert second.reply.text.startswith("10 papers added, 50 there already.")
 
 
+async def test_many_named_papers_are_added_and_none_is_dropped_in_silence(house: House) -> None:
+    """Of more than ten the others were left out without a word."""
+    house.talks.desk = replace(house.talks.desk, find_elsewhere=Archive().find)
+    ids = [f"2401.{at:05}v1" for at in range(10, 62)]
+
+    order = await house.talks.hear(CHANNEL, "t", f"add {' '.join(ids)} to the library")
+    said = await house.talks.add(ADMIN, order, [], _nobody)
+
+    assert order == Addition(tuple(ids))
+    assert said.reply.text.startswith("50 papers added.")
+    assert "2 papers of the list are still to come; send it once more to go on." in said.reply.text
+
+
 @pytest.mark.parametrize(("line", "name"), [("export", "papers.bib"), ("export ris", "papers.ris")])
 async def test_the_papers_are_handed_out_as_a_reading_list(house: House, line: str, name: str) -> None:
     """What is read in again is the same papers."""

@@ -509,7 +509,7 @@ def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) ->
 
     assert added.stdout.splitlines() == ["[3/5] smithtides  Tides and the Moon  added"]
     assert "gorkd: [1/5] bad.bib cannot be read: it lists no paper." in added.stderr
-    assert f"gorkd: [5/5] {empty} cannot be read" in added.stderr
+    assert f"gorkd: [5/5] {empty} holds no PDF, no Markdown file and no reading list." in added.stderr
     assert "Nowhere cannot be added" in added.stderr
     assert "1 paper added, 0 there already, 4 not readable" in added.stderr
 

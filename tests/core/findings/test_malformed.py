@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import regex
 
 from core.model.job import Scope
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.deps import Deps
+from core.presentation.render import marked_section
 from tests.core.cats import final, research
 from tests.fakes import FakeModel, FakeSearch, hit, make_deps
 
@@ -28,6 +30,7 @@ REPORT = (
     + "\n\n".join(f"## {title}\n\n{SECOND[:-1]} ({B})." for title in ("Introduction", "Literature Review"))
     + f"\n\n## Methodology\n\nBrowsers reconnect by themselves ({B}).\n\n## Implementations\n\n{FIRST[:-1]} ({A})."
 )
+SAID_OF = [FIRST, SECOND, "A stream must be closed last.", "Browsers reconnect by themselves."]
 
 
 def item(url: str, content: str) -> str:
@@ -45,6 +48,24 @@ def pages(**answers: Any) -> Deps:
 
 async def outcome(mode: str, raw: str) -> Any:
     return final(await research(pages(**{mode: raw}), QUESTION, modes=(mode,)))
+
+
+@pytest.mark.parametrize(
+    ("modes", "begins"),
+    [(("idea", "freeform"), "Ideas:"), (("freeform", "idea"), "Report:"), (("freeform",), FIRST[:20])],
+    ids=["idea first", "report first", "report"],
+)
+async def test_what_is_said_twice_is_marked_wherever_it_stands(modes: tuple[str, ...], begins: str) -> None:
+    """S004-03, D8: modes take the same sentences from the same pages; each counts once, and none stands unmarked."""
+    deps = pages(idea=wrapped(item(B, SECOND), item(A, FIRST)), freeform=f"<research_result>{REPORT}</research_result>")
+
+    done = final(await research(deps, QUESTION, modes=modes))
+    answer = (await deps.jobs.result(done["job_id"])).answer
+
+    shown = f"{marked_section(answer, 'summary')}\n{marked_section(answer, 'detail')}"
+    assert answer.summary.startswith(begins)
+    assert regex.findall(r"\](?![✓\[])", shown) == []
+    assert len({citation.claim for citation in answer.citations}) == len(set(SAID_OF)) == 4
 
 
 NOT_WRAPPED = "The model did not wrap its results as it was told to; what could be read is shown."
@@ -159,6 +180,8 @@ async def test_a_whole_report_has_nothing_to_be_said_against() -> None:
         pytest.param(REPORT.replace(f"Browsers reconnect by themselves ({B})", "Tokens are salty (https://made.up/x)"),
                      "An address of the report is not verified, its address was not among the search results: "
                      "https://made.up/x", id="invented address"),
+        pytest.param(REPORT + " I could not find any source on billing.",
+                     "The report says: I could not find any source on billing.", id="speaks of its search"),
         pytest.param(REPORT + " No source was found on billing.", "The report says: No source was found on billing.",
                      id="says what it lacks"),
     ],

@@ -84,13 +84,30 @@ def test_the_best_is_made_of_any_output(raw: str, items: list[tuple[str, str]], 
 
 def test_the_documents_own_parser_wants_the_wrapper_and_both_tags() -> None:
     """S004-14: without a wrapper the findings are empty; an item needs a source and a content."""
-    half = f"<research_item><source>{B}</source></research_item>"
+    halves = (
+        f"<research_item><source>{B}</source></research_item>",
+        f"<research_item><source>{B}</source>Two.</research_item>",
+        "<research_item><content>Two.</content></research_item>",
+    )
 
     bare = parse_research_result(item(A, "One."), "idea", "q", 5)
-    whole = parse_research_result(wrapped(item(A, "One."), half), "idea", "q", 5)
+    whole = parse_research_result(wrapped(item(A, "One."), *halves), "idea", "q", 5)
+    listed = parse_research_result(wrapped(f'[{{"url": "{A}", "text": "One."}}]'), "idea", "q", 5)
 
     assert (bare.ideas, bare.modes, bare.top_k) == ([], ["idea"], 5)
     assert [idea.to_dict() for idea in whole.ideas] == [{"source": A, "content": "One."}]
+    assert listed.ideas == []
+
+
+@pytest.mark.parametrize("around", ["", "I write <research_result> and </research_result> around it.\n"])
+def test_a_short_report_is_one(around: str) -> None:
+    """S004-14: however little stands in the wrapper, where the wrapper stands by itself."""
+    found = parse_research_result(
+        f"{around}<research_result>\nNo source says so.\n</research_result>", "freeform", "q", 5
+    )
+
+    assert found.report is not None
+    assert found.report.content == "No source says so."
 
 
 def test_a_report_is_what_stands_in_the_last_wrapper() -> None:

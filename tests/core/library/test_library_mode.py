@@ -289,10 +289,14 @@ async def test_a_paper_that_is_removed_meanwhile_is_left_out() -> None:
 
 async def test_a_model_that_fails_twice_is_a_failure_in_the_given_words() -> None:
     """S000-33."""
-    _, job, _ = await asked(FakeModel({"answer": ModelUnavailable("away", user_message="The model is away.")}))
+    away = ModelUnavailable("away", user_message="The model is away.", operator_message="Look at OPENAI_BASE_URL.")
+
+    _, job, _ = await asked(FakeModel({"answer": away}))
 
     assert job.status is JobStatus.FAILED
     assert job.error.message == "❌ Failed to synthesize research answer: The model is away."
+    assert job.error.cause == "❌ Failed to synthesize research answer: Look at OPENAI_BASE_URL."
+    assert job.error.retryable
 
 
 async def test_without_a_model_the_papers_are_quoted_with_their_pages() -> None:

@@ -212,7 +212,7 @@ async def test_a_network_that_fails_is_told_and_one_begins_anew() -> None:
     spoken = replace(spoken, desk=replace(spoken.desk, search_elsewhere=Away().search))
     conversation, reply = await spoken.say(conversation, "find x")
 
-    assert reply.text == f"❌ {ProviderTimeout.told}"
+    assert reply.text == f"❌ {ProviderTimeout.told} (arxiv: no answer in 10 s)"
     assert conversation == Conversation(history=("research tides", "find x"))
 
 
@@ -245,6 +245,31 @@ async def test_open_shows_the_page_that_the_answer_cites() -> None:
 
     assert reply.page == (TIDES, 2)
     assert reply.text.startswith("Tides and the Moon, page 2 of 3, printed as 132\n\nThe gravity of the moon")
+
+
+async def test_the_cited_page_is_opened_after_a_look_at_the_summary_too() -> None:
+    """D25: the answer is still what was found last."""
+    _, reply = await said("research tides", "summary 1", "open 1")
+
+    assert reply.page == (TIDES, 2)
+
+
+async def test_a_number_whose_paper_was_removed_says_so() -> None:
+    """S000-51: the number was right, so that it is the paper which is told."""
+    spoken = await talk()
+    await shelve(spoken.desk.library, replace(YEAST, id="lund2024yeast", content_hash="hash-8"), text="Yeast.")
+    conversation = Conversation()
+
+    for line in ("list", "remove-paper lund2024yeast", "summary 4"):
+        conversation, reply = await spoken.say(conversation, line)
+
+    assert reply.text == 'There is no paper "lund2024yeast" in this library; `list` shows what there is.'
+
+
+async def test_notes_are_shown_each_by_itself() -> None:
+    _, reply = await said("summary 2401.00001v1", "notes Ours disagree", "notes Ask Bo", "summary 2401.00001v1")
+
+    assert reply.text.endswith("## Notes\n\nOurs disagree\n\nAsk Bo")
 
 
 async def test_a_page_is_opened_above_the_answer_which_is_then_improved_and_saved() -> None:
@@ -316,6 +341,33 @@ async def test_plain_words_are_a_question_to_the_library(start: State) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["list the causes of the tides", "history of tides in the Pacific", "open questions about the tides"]
+)
+async def test_a_question_may_begin_with_the_word_of_a_command(line: str) -> None:
+    """S000-01: at the terminal as in chats; a command is no sentence."""
+    conversation, reply = await said("research tides", line)
+
+    assert conversation.original_query == line
+    assert reply.text == f"{wording.TAKEN_AS_QUESTION}\n\n{CONTENT}"
+
+
+async def test_whoever_runs_gorkd_is_told_what_to_look_at() -> None:
+    """S000-33: the details of the error, where the asker and the operator are one; in a chat they are not."""
+
+    async def fail(query: str, feedback: str) -> Researched:
+        raise ModelUnavailable(
+            "away", user_message="❌ Failed: it is away", operator_message="❌ Failed: check the URL"
+        )
+
+    at_terminal = replace(await talk(), research=fail)
+    in_chat = replace(at_terminal, shelf=Scope("discord:7", "workspace"))
+
+    told = [(await spoken.say(Conversation(), "research tides"))[1].text for spoken in (at_terminal, in_chat)]
+
+    assert told == ["❌ Failed: check the URL", "❌ Failed: it is away"]
+
+
+@pytest.mark.parametrize(
     ("line", "meant"),
     [
         ("sumary 2", "summary <number|id>"),
@@ -334,8 +386,11 @@ async def test_a_slip_of_the_pen_is_asked_back(line: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "count"),
-    [("rebuild-index", 3), ("summarize-all", 1), ("validate-store", 1), ("reindex-paper 2401.00001", 1)],
-)
+    [
+        ("rebuild-index", 3), ("summarize-all", 1), ("validate-store", 1), ("reindex-paper 2401.00001", 1),
+        ("summarize 2409.00009v1", 1),
+    ],
+)  # fmt: skip
 async def test_what_takes_long_says_how_far_it_is(line: str, count: int) -> None:
     """S000-36: a line for each paper, failed ones too."""
     told: list[str] = []
