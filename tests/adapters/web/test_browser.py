@@ -52,26 +52,34 @@ async def finished(site: Site) -> ResearchJob:
 
 @asynccontextmanager
 async def visit(browser: Browser, url: str, **options: object) -> AsyncIterator[Page]:
-    """A page of its own, that must raise no error, log nothing and ask no other host for anything.
+    """A page that must raise no error, log nothing and ask no other host for anything.
 
-    Without `options` in the first context, from which whoever comes next finds nothing kept: a context more costs as
-    much as two pages.
+    Without `options` it is the first one again, where whoever comes next finds nothing kept: a page more costs as much
+    as five visits, a context more twice that.
     """
-    is_shared = not options and bool(browser.contexts)
-    context = browser.contexts[0] if is_shared else await browser.new_context(**{"viewport": WIDE, **options})  # type: ignore[arg-type]
-    page = await context.new_page()
+    context = browser.contexts[0] if browser.contexts and not options else await browser.new_context(**options)  # type: ignore[arg-type]
+    page = context.pages[0] if context.pages else await context.new_page()
     faults: list[str] = []
     host = url.split("/")[2]
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on("console", lambda message: faults.append(message.text) if "404 (Not Found)" not in message.text else None)
-    page.on("request", lambda asked: faults.append(asked.url) if asked.url.split("/")[2] != host else None)
+    hears: dict[str, Callable[[Any], None]] = {
+        "pageerror": lambda error: faults.append(f"error: {error}"),
+        "console": lambda said: faults.append(said.text) if "404 (Not Found)" not in said.text else None,
+        "request": lambda asked: faults.append(asked.url) if asked.url.split("/")[2] != host else None,
+    }
     try:
+        await page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme="null", reduced_motion="null")
+        for event, hear in hears.items():
+            page.on(event, hear)  # type: ignore[call-overload]
         await page.goto(url)
         yield page
     finally:
         await page.evaluate("localStorage.clear(); sessionStorage.clear()")
         await context.clear_cookies()
-        await (context.close() if options else page.close())
+        await page.unroute_all()
+        for event, hear in hears.items():
+            page.remove_listener(event, hear)
+        await (context.close() if options else page.goto(f"http://{host}/health"))
     assert faults == []
 
 
@@ -172,7 +180,8 @@ async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: B
 async def test_answer_that_grows_stands_above_what_was_searched_for(browser: Browser, site: Site):
     """Its first sentence is what is waited for, and the queries fill half of a phone."""
     job = await site.ask(mood="slow")
-    async with visit(browser, site.page(job), viewport=NARROW) as page:
+    async with visit(browser, site.page(job)) as page:
+        await page.set_viewport_size(NARROW)  # type: ignore[arg-type]
         await expect(page.locator("#summary")).to_contain_text("[1]✓")
         places = [await page.locator(name).bounding_box() for name in ("#answer", "#queries", "#sources")]
     site.writer.gate.set()
@@ -379,7 +388,7 @@ async def test_page_finds_its_answer_where_no_stream_comes_through(browser: Brow
     def note(wait_ms: int) -> None:
         waits_ms.append(wait_ms)
 
-    async with visit(browser, site.address) as page:
+    async with visit(browser, site.address, locale="en-US") as page:  # what it has written into it, no other has
         await page.route("**/stream*", lambda route: route.fulfill(status=204))
         await page.expose_function("waits", note)
         await page.add_init_script("const wait = setTimeout; setTimeout = (then, ms) => { waits(ms); wait(then, 0); };")
@@ -557,10 +566,10 @@ async def test_every_state_can_be_read_by_everybody(browser: Browser, site: Site
     url = await STATES[state](site)
     grave, overhangs = [], {}
 
-    async with visit(browser, url, reduced_motion="reduce") as page:
+    async with visit(browser, url) as page:
         await page.evaluate("for (const folded of document.querySelectorAll('details:not(.menu)')) folded.open = true")
         for look in looks:
-            await page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+            await page.emulate_media(color_scheme="dark" if look == "dark" else "light", reduced_motion="reduce")
             await page.set_viewport_size(NARROW if look == "narrow" else WIDE)  # type: ignore[arg-type]
             found = (await Axe().run(page)).response["violations"]
             grave += [(look, one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in GRAVE]
