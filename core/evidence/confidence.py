@@ -1,8 +1,7 @@
 """How sure an answer may be, computed from its evidence and never asked of a model (docs/confidence.md).
 
-The score is the lowest of a few lines: how strongly the sources carry the central claim, and how far each thing that is
-wrong lets it go. Monotone by construction: another source, another piece of evidence, a better verdict or more detail
-never lowers score or level, and a conflict never raises them.
+The score is the lowest of a few lines: the strength of the central claim, and a bound for each thing that is wrong. So
+more or better evidence and more detail never lower score or level, and a conflict never raises them.
 """
 
 from __future__ import annotations
@@ -68,10 +67,9 @@ _CONFIRMED = (Verdict.SUPPORTED, Verdict.MOVED)
 
 @dataclass(frozen=True)
 class ConfidenceReport:
-    """`reasons` are for people, the one that decided first; `sum` is the calculation line by line.
-
-    `per_claim` maps a claim's id to how strongly independent sources carry it, 0…1. `corroborating` is how many
-    sources are independent of one another, 0 where the central claim rests on one of them alone.
+    """`reasons` are for people, the one that decided first; `sum` is the calculation line by line; `per_claim` says by
+    a claim's id how strongly independent sources carry it, 0…1; `corroborating` how many sources are independent of
+    one another, 0 where they do not bear the central claim out together.
     """
 
     confidence: Confidence
@@ -143,6 +141,7 @@ def score_confidence(
     bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
+    is_borne_out = support.central_voices > 1 and not _tells_both(summary[0], conflicts)
     is_lone_file = decided and decided.reason == say(_RESTS["local file"][0]) and len(support.supporting) == 1
     facts = _facts(claims, support, conflicts, question_type, now)  # the first counts what it rests on
     return ConfidenceReport(
@@ -150,9 +149,7 @@ def score_confidence(
         reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts[1 if is_lone_file else 0 :]])),
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
-        corroborating=0
-        if support.central_voices < 2 or _tells_both(summary[0], conflicts)
-        else len(support.independent),
+        corroborating=len(support.independent) if is_borne_out else 0,
     )
 
 
@@ -282,16 +279,14 @@ def _weight(evidence: Evidence, source: Source, question_type: QuestionType, now
 
 
 def _recency(source: Source, now: datetime) -> float:
-    age = age_days(source, now)
-    if age is None:
+    if (age := age_days(source, now)) is None:
         return UNDATED_SHARE
     return next((share for days, share in RECENCY_SHARE if age <= days), OLD_SHARE)
 
 
 def age_days(source: Source, now: datetime) -> int | None:
     """Whole days since publication, at least 0; None when no date, or one in the future, is known."""
-    published = source.metadata.published_at
-    if published is None:
+    if (published := source.metadata.published_at) is None:
         return None
     age = _utc(now) - _utc(published)
     return None if age < -_FUTURE_TOLERANCE else max(0, age.days)
@@ -394,10 +389,7 @@ def find_limitations(
     is_checked: bool = True,
     stopped_because: str = "",
 ) -> tuple[str, ...]:
-    """At most `MAX_LIMITATIONS` sentences, most important first.
-
-    They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
-    """
+    """At most `MAX_LIMITATIONS` sentences, most important first, on the cited sources; without claims, on all read."""
     used, late = _used(found.sources, claims), found.search_metadata.pages_late
     ended = say_again(stopped_because.strip().rstrip("."))
     sentences = [
