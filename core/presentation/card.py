@@ -253,7 +253,7 @@ def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
     for sentence_id, text in snapshot.sentences.items():
         if sentence_id.startswith(section):
             mark, own = snapshot.marks.get(sentence_id, ""), snapshot.own_marks.get(sentence_id, {})
-            marked = MARKER.sub(lambda found, mark=mark, own=own: found[0] + own.get(found[1], mark), text.strip())
+            marked = MARKER.sub(lambda found: found[0] + own.get(found[1], mark), text.strip())  # noqa: B023 -- called now
             before = snapshot.leads.get(sentence_id, " ")
             said.append((sentence_id, f"{before if said else before.lstrip()}{marked}"))
     return said
