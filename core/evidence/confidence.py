@@ -24,7 +24,7 @@ from core.evidence.authority import (
     same_quote,
     same_voice,
 )
-from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
+from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides, tells_both
 from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, ResearchAnswer, Verdict
 from core.model.errors import place_name, places_of, say_place
 from core.model.job import QuestionType
@@ -141,15 +141,15 @@ def score_confidence(
     bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
-    is_borne_out = support.central_voices > 1 and not _tells_both(summary[0], conflicts)
     is_lone_file = decided and decided.reason == say(_RESTS["local file"][0]) and len(support.supporting) == 1
     facts = _facts(claims, support, conflicts, question_type, now)  # the first counts what it rests on
+    voices = 0 if tells_both(summary[0], conflicts) else support.central_voices
     return ConfidenceReport(
         confidence=_level(score) if cap is None else min(_level(score), cap, key=_LEVELS.index),
         reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts[1 if is_lone_file else 0 :]])),
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
-        corroborating=len(support.independent) if is_borne_out else 0,
+        corroborating=len(support.independent) if voices > 1 else 0,
     )
 
 
@@ -181,13 +181,6 @@ def _dispute(conflict: Conflict, summary: Sequence[Claim], sources: Sequence[Sou
     sides = name_sides(conflict)
     told = say("sources disagree, {sides}", sides=sides) if sides else say("sources disagree")
     return _Limit("conflicts", Confidence.LOW, told)
-
-
-def _tells_both(claim: Claim, conflicts: Sequence[Conflict]) -> bool:
-    """Whether the sources that carry it stand on more than one side: they do not bear each other out."""
-    own = {entry.source_id for entry in claim.evidence}
-    told = (conflict.sides.values() for conflict in conflicts if claim.id in conflict.claim_ids)
-    return any(sum(not own.isdisjoint(ids) for ids in sides) > 1 for sides in told)
 
 
 def _unconfirmed(summary: Sequence[Claim]) -> Iterator[_Limit]:

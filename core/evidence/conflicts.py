@@ -299,6 +299,13 @@ def is_asked(conflict: Conflict, summary: Sequence[Claim], question: str) -> boo
     return len(asked & told) > _MIN_ASKED * len(asked)
 
 
+def tells_both(claim: Claim, conflicts: Sequence[Conflict]) -> bool:
+    """Whether the sources that carry it stand on more than one side: they do not bear each other out."""
+    own = {entry.source_id for entry in claim.evidence}
+    told = (conflict.sides.values() for conflict in conflicts if claim.id in conflict.claim_ids)
+    return any(sum(not own.isdisjoint(ids) for ids in sides) > 1 for sides in told)
+
+
 def lone_weaker_voice(conflict: Conflict, sources: Sequence[Source]) -> Source | None:
     """The one source that stands against two strong independent ones and is weaker by classes (D22)."""
     known = {source.id: source for source in sources}

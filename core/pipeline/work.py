@@ -131,12 +131,14 @@ class Progress:
         """
         section: Section = "summary" if claim.id.startswith("summary") else "detail"
         mark = MARKS.get(claim.verdict, "") if claim.evidence else ""
-        told: dict[str, Json] = {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value}
-        judged = (one for one in claim.evidence if one.verdict is not Verdict.UNCHECKED)
-        marks = {one.source_id.removeprefix("src_"): MARKS[one.verdict] for one in judged}
-        others: dict[str, Json] = {number: own for number, own in marks.items() if own != mark}
-        told |= {"marks": others} if others else {}  # of what it cites that has another one
-        await self.emit("answer", {**told, "mark": mark, "before": before if shown is not None else ""})
+        told: dict[str, Json] = {
+            "section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": mark,
+            "before": before if shown is not None else "",
+        }  # fmt: skip
+        judged = [one for one in claim.evidence if one.verdict is not Verdict.UNCHECKED]
+        if others := [one for one in judged if MARKS[one.verdict] != mark]:  # what it cites that has another one
+            told["marks"] = {one.source_id.removeprefix("src_"): MARKS[one.verdict] for one in others}
+        await self.emit("answer", told)
 
     async def retract(self, claim_id: str) -> None:
         await self.sentence(Claim(claim_id, "", Verdict.UNSUPPORTED), None)

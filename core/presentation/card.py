@@ -253,10 +253,19 @@ def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
     for sentence_id, text in snapshot.sentences.items():
         if sentence_id.startswith(section):
             mark, own = snapshot.marks.get(sentence_id, ""), snapshot.own_marks.get(sentence_id, {})
-            marked = MARKER.sub(lambda found: found[0] + own.get(found[1], mark), text.strip())  # noqa: B023 -- called now
+            marked = _with_marks(text.strip(), mark, own)
             before = snapshot.leads.get(sentence_id, " ")
             said.append((sentence_id, f"{before if said else before.lstrip()}{marked}"))
     return said
+
+
+def _with_marks(text: str, mark: str, own: Mapping[str, str]) -> str:
+    """The mark behind each bracket, or the number's `own`."""
+
+    def marked(found: regex.Match[str]) -> str:
+        return f"{found[0]}{own.get(found[1], mark)}"
+
+    return MARKER.sub(marked, text)
 
 
 _CELLS = regex.compile(BETWEEN_CELLS)

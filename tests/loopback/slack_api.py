@@ -253,6 +253,8 @@ class Api:
             return {"message_ts": self.state.new_ts()}
         if method == "chat.postMessage":
             thread = given.get("thread_ts", "")
+            if (given.get("unfurl_links"), given.get("unfurl_media")) != (False, False):
+                self.violations.append("chat.postMessage: Slack would unfold what it links to")
             more = {"blocks": given.get("blocks") or [], "metadata": given.get("metadata") or {}}
             message = self.state.says(BOT_USER, channel, given.get("text", ""), thread, **more)
             return {"channel": channel, "ts": message.ts, "message": message.described(with_metadata=True)}

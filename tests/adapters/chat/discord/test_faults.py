@@ -91,6 +91,17 @@ async def test_an_answer_that_is_known_at_once_follows_a_placeholder_that_was_no
     assert "Research Complete" in answered.text
 
 
+async def test_a_message_that_takes_no_more_edits_gives_way_to_a_new_one(house: House):
+    """Discord caps the edits of a message that is older than an hour."""
+    house.discord.faults["message.edit"] = Fault(400, code=30046)
+
+    asked = ask(house, "message")
+    answer = await house.final(asked)
+
+    assert "Research Complete" in answer.text
+    assert house.discord.replies_to(asked)[1:] == [answer]
+
+
 @pytest.mark.parametrize(("way", "event"), [("command", "INTERACTION_CREATE"), ("message", "MESSAGE_CREATE")])
 @pytest.mark.parametrize("when", ["at once", "after the answer"])
 async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: str, event: str, when: str):
