@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from adapters.pages.body import decode_page
 from adapters.pages.extraction import MAX_ENTRIES, MAX_ID_CHARS, MAX_TEXT_CHARS, Extraction, NoText, PageDocument
 from adapters.pages.pdf import extract_pdf
+from core.model.source import UNSEEN
 from core.model.works import ids_in_tags
 
 if TYPE_CHECKING:
@@ -26,12 +27,8 @@ if TYPE_CHECKING:
     from trafilatura.settings import Extractor
 
 
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f"  # C0 and C1 but tab, line feed and form feed
-    "\u00ad\u200b\u2060\ufeff\ufffe\uffff"  # invisible: soft hyphen, zero-width space, joiner, BOM, non-characters
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks can show a reader another text than was written
-    "\U000e0000-\U000e007f"  # tags: a whole hidden alphabet
-    "\ud800-\udfff]"  # lone surrogates cannot be stored
+_CONTROLS = re.compile(  # C0 and C1 but tab, line feed and form feed; lone surrogates and non-characters
+    f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff{UNSEEN}]"
 )
 _LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
 _MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")

@@ -38,7 +38,7 @@ from core.model.errors import (
     SetupError,
 )
 from core.model.ports import Clock, PageFetcher, utc_now
-from core.model.source import Page, Recency, SearchFilters, SearchHit, SourceKind
+from core.model.source import UNSEEN, Page, Recency, SearchFilters, SearchHit, SourceKind
 from core.model.works import WorkRecord
 from core.pipeline.limits import CallRate, SharedTurns
 from core.text.language import detect_language
@@ -374,9 +374,8 @@ _TAG = re.compile(  # only tags that services put into titles: `Vec<T>` is no ta
     r"</?(?:a|b|br|code|div|em|font|i|mark|p|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>|<!--.*?-->",
     re.IGNORECASE | re.DOTALL,
 )
-_UNWANTED = re.compile(  # controls, marks that reorder what is shown, surrogates, private use
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\uf8ff"
-    "\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
+_UNWANTED = re.compile(  # controls, surrogates, private use, and what no reader sees
+    f"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd{UNSEEN}]"
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f]")
 _URL_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f<>\"\\^`{|}]")

@@ -17,6 +17,9 @@ from core.text.injection import mask
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
+# What no reader sees and a model reads: soft hyphens, zero-width signs, marks that reorder what is shown, and the plane
+# of tags and variation selectors, which hold whole alphabets; for a class of characters.
+UNSEEN = "\u00ad\u034f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff"
 READ_BY_OCR = "*Read by OCR.*"  # begins the text of a page that was a picture (adapters/pages/pdf)
 
 

@@ -18,6 +18,8 @@ ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?
 _OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/(?:9[1-9]|0[0-7])(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")  # until 2007-03
 _NEW_ID = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v\d+)?")
 _BEGAN = {4: ("0704", "1412"), 5: ("1501", "9912")}  # year and month of ids of so many digits (info.arxiv.org)
+_PLAIN_ID = re.compile(r"[A-Z0-9]{1,40}")
+_NO_DOI = re.compile(r"[\s\x00-\x1f\x7f]|(?:^|/)\.{1,2}(?:/|$)")
 _VERSION = re.compile(r"v(\d+)$")
 ARXIV_DOI = "10.48550/arxiv."  # info.arxiv.org/help/doi.html
 _NAMED_BY = ("doi", "arxiv", "pmid", "pmcid", "openalex")
@@ -44,12 +46,16 @@ class WorkIds:
 
     @classmethod
     def of(cls, *, arxiv: str = "", doi: str = "", pmid: str = "", pmcid: str = "", openalex: str = "") -> WorkIds:
-        """Written alike; what is no arXiv id counts for none. arXiv's own DOI gives the arXiv id."""
-        doi = "" if is_template_doi(doi) else doi.strip().casefold()
+        """Written alike; what is no such id counts for none. arXiv's own DOI gives the arXiv id.
+
+        They become parts of addresses, so that none may lead out of its path.
+        """
+        doi = "" if is_template_doi(doi) or _NO_DOI.search(doi.strip()) else doi.strip().casefold()
         arxiv = arxiv or doi.removeprefix(ARXIV_DOI)
         arxiv = without_version(arxiv) if ARXIV_ID.fullmatch(arxiv) else ""
-        pmcid = f"PMC{pmcid.strip().upper().removeprefix('PMC')}" if pmcid.strip() else ""
-        return cls(arxiv, doi, pmid.strip(), pmcid, openalex.strip().upper())
+        pmcid = f"PMC{number}" if (number := pmcid.strip().upper().removeprefix("PMC")) else ""
+        ids = {"pmid": pmid.strip(), "pmcid": pmcid, "openalex": openalex.strip().upper()}
+        return cls(arxiv, doi, **{kind: text for kind, text in ids.items() if _PLAIN_ID.fullmatch(text)})
 
     @property
     def is_none(self) -> bool:

@@ -463,8 +463,8 @@ def _source(source: Source) -> str:
 
     Of a file of the operator's no more than its name, since its folders are nobody's business.
     """
-    local = _unmarked(file_name(source.url)) if source.url.startswith("file:") else ""
-    name = _unmarked(one_line(source.title)) or local or _unmarked(source.url)
+    local = unmarked(file_name(source.url)) if source.url.startswith("file:") else ""
+    name = unmarked(one_line(source.title)) or local or unmarked(source.url)
     published = source.metadata.published_at
     where = ", ".join(filter(None, (source.metadata.domain, say_published(published) if published else "")))
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
@@ -473,5 +473,6 @@ def _source(source: Source) -> str:
     return " ".join([f"[{source.number}]", said, *([f"{where}."] if where else []), place])
 
 
-def _unmarked(text: str) -> str:
+def unmarked(text: str) -> str:
+    """Text that forms no link and no markup in Markdown."""
     return regex.sub(r"([\\\[\]<>*_`])", r"\\\1", text)

@@ -38,7 +38,7 @@ _ESCAPE_SEQUENCES = regex.compile(  # ECMA-48
     r"|\x1b[ -/]*[0-~]"  # the rest
 )
 _INVISIBLE = regex.compile(  # controls, bidi overrides and isolates, tag characters, byte-order mark, zero-width space
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]"
 )
 _LONE_SURROGATES = regex.compile("[\ud800-\udfff]")
 _GRAPHEMES = regex.compile(r"\X")

@@ -27,6 +27,7 @@ from core.model.ports import JobStore, SourceStore
 from core.model.source import Page
 from core.pipeline.trace import TraceStore
 from core.presentation import wording
+from core.presentation.bibliography import unmarked
 from core.presentation.render import WEAKNESS, one_line, printable
 from core.presentation.wording import MARK_MEANINGS
 from core.receipts.receipt import (
@@ -120,9 +121,10 @@ def schema() -> dict[str, object]:
 def page_of(receipt: Receipt) -> str:
     """The answer as Markdown for who opens the zip without us, in the language spoken."""
     understood = receipt.understood and f"> {wording.understood_as(receipt.understood)}"
-    head = [f"# {receipt.question}", understood, receipt.notice]
+    head = [f"# {one_line(receipt.question)}", understood, receipt.notice]
     sources = [
-        f"{one.id.removeprefix('src_')}. {one.title}. <{one.url}>, {say('read {moment}', moment=one.read_at)}"
+        f"{one.id.removeprefix('src_')}. {unmarked(one_line(one.title))}. <{one_line(one.url)}>, "
+        f"{say('read {moment}', moment=one.read_at)}"
         for one in receipt.sources
     ]
     foot = "Answered {moment} by gorkd {version}, {job}. Check this file: `gorkd verify FILE` (what is in it: {name})."

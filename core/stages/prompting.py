@@ -50,7 +50,7 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
 _FENCE = regex.compile(
-    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|summary|scope|checklist|facts|wishes|queries|earlier|query|item)\b)",
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|summary|scope|checklist|facts|wishes|queries|earlier|query|item|report|first_round)\b)",
     regex.IGNORECASE,
 )
 WRITING_TEMPERATURE = 0.2  # 0…2; servers' own, .7 to 1, lets small models write noise

@@ -66,6 +66,8 @@ _CLAUSE = regex.compile(
     regex.IGNORECASE | regex.MULTILINE,
 )
 _EMPHASIS = regex.compile(r"(?<!\w)[*_]{1,3}(?=\w)|(?<=\w[.!?:,]?)[*_]{1,3}(?!\w)")  # of Markdown, at a word's edge
+_INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]")
+_BLANK = regex.compile(r"[\u115f\u1160\u2800\u3164\uffa0]")  # letters and patterns by name, drawn as nothing
 _LONGEST_ORDER = 12
 _REACH = 120  # characters from an order to what it is about, within a sentence
 _CLAUSE_END = regex.compile(r"[.!?\n]")
@@ -148,7 +150,7 @@ def _on_one_line(text: str) -> str:
     A cell of a table begins as a sentence does.
     """
     if not text.isascii():
-        text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
+        text = _INVISIBLE.sub("", _BLANK.sub(" ", unicodedata.normalize("NFKC", text)))
     return " ".join(text.replace(" | ", ". ").split())
 
 

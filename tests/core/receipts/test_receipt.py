@@ -259,6 +259,18 @@ def test_a_receipt_holds_nothing_of_others():
     assert receipt.sources[2].url == "file:paper.pdf"
 
 
+def test_a_title_adds_no_line_and_no_link_to_the_page_of_a_receipt():
+    """It is signed, and opened by programs that draw Markdown."""
+    told = samples.answered()
+    titled = replace(told.sources[0], title="Tides](https://evil.example)\n\n**Confidence**: High. [here")
+    receipt = build_receipt(told.job, told.result, [titled, *told.sources[1:]])
+
+    page = members(sealed(receipt, KEY))["answer.md"].decode()
+
+    assert r"1. Tides\](https://evil.example) \*\*Confidence\*\*: High. \[here. <" in page
+    assert page.count("\n**Confidence**") == 1
+
+
 def test_it_has_the_documented_shape():
     """docs/receipt.schema.json is what the code writes, and a receipt conforms to it."""
     document = json.loads(SCHEMA.read_text("utf-8"))

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from core.model.errors import ProviderUnavailable
 from core.model.works import Notice, WorkIds, WorkRecord
 from core.works.registry import Works
@@ -169,3 +171,18 @@ async def test_without_an_id_nobody_is_asked() -> None:
 
     assert looked.record is None
     assert catalogue.asked == 0
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [{"doi": "10.1234/../../admin"}, {"doi": "10.1234/a\r\nX: y"}, {"doi": "10.1234/.."}, {"pmcid": "PMC1/../../x"},
+     {"pmid": "1?x=2"}, {"openalex": "W1/../x"}],
+    ids=str,
+)  # fmt: skip
+def test_what_leads_out_of_its_path_is_no_id(ids: dict[str, str]):
+    """A page says which work it is, and registries are asked for that by its address."""
+    assert WorkIds.of(**ids).is_none
+
+
+def test_odd_dois_of_old_are_ids():
+    assert WorkIds.of(doi="10.1002/(SICI)1097-4571(199806)49:8<693::AID-ASI4>3.0.CO;2-O").name.startswith("doi:10.1002")
