@@ -38,6 +38,7 @@ from adapters.pages import workers
 from adapters.pages.workers import NURSERY, Nursery
 from adapters.web.app import templates
 from core.pipeline.runner import rehearse
+from core.text.language import detect_language
 from tests.shared_data import ROOT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -196,9 +197,12 @@ def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
     files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
     inside = [file.resolve().relative_to(ROOT) for file in files if file.resolve().is_relative_to(ROOT)]
     names = [".".join(file.with_suffix("").parts) for file in inside]
-    for name in (*names, *(_VENDORS if any(name.startswith("tests.adapters.") for name in names) else ())):
+    talks = any(name.startswith("tests.adapters.") for name in names)
+    for name in (*names, *(_VENDORS if talks else ())):
         with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
             importlib.import_module(name)
+    if talks:
+        detect_language("Mareas")  # its table takes longer than a busy machine has for a provider
     if len(names) > _MANY:
         prepare()
         _get_local_constants()  # all files parsed for what Hypothesis draws from: 0.7 s a worker in a fresh clone

@@ -64,7 +64,9 @@ async def test_question_in_ones_own_thread_needs_no_mention_and_chatter_is_left_
 
 
 async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
-    """It is answered where it was said, for that person alone."""
+    """It is answered where it was said, for that person alone, and streamed: streams live in threads, and so does each
+    session.
+    """
     ada = house.person()
 
     asked = await house.slack.direct(ada, QUESTION)
@@ -72,6 +74,7 @@ async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
     await house.sources_of(asked.ts)
 
     assert answer.thread_ts == asked.ts
+    assert answer.stream is not None
     assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
     assert "share" not in answer.buttons
 
@@ -103,17 +106,6 @@ async def test_messages_with_an_agent_have_prompts_and_each_is_a_session_with_st
     assert {answer.thread_ts, further.thread_ts} == {asked.ts}
     plan = [call for call in either.world.model.calls if call.schema_name == "plan"][-1]
     assert QUESTION in plan.user
-
-
-async def test_a_direct_message_is_streamed_in_its_thread(house: SlackHouse) -> None:
-    """Streams live in threads, and so does each session."""
-    ada = house.person()
-
-    asked = await house.slack.direct(ada, QUESTION)
-    answer = await house.ended(f"D{ada}")
-
-    assert answer.stream is not None
-    assert answer.thread_ts == asked.ts
 
 
 async def test_a_word_in_direct_messages_is_about_the_newest_answer_there(house: SlackHouse) -> None:
