@@ -237,19 +237,15 @@ async def foresee_upgrade() -> list[Finding]:
         )
 
     async def measure() -> str:
-        file = settings.data / "gorkd.db"
-        needed, free = (file.stat().st_size if file.exists() else 0), disk_usage(_existing(settings.data)).free
+        file = (settings.data / "gorkd.db").absolute()
+        folder = next(path for path in file.parents if path.exists())
+        needed, free = (file.stat().st_size if file.exists() else 0), disk_usage(folder).free
         if free < 2 * needed:
             raise Doubt(f"{free // 1024**2} MB are free and gorkd.db has {needed // 1024**2} MB; make room first")
         return f"{free // 1024**2} MB are free"
 
     database = Probe("PostgreSQL" if "DATABASE_URL" in env else "database", look)
     return await examine([database, *([] if "DATABASE_URL" in env else [Probe("disk", measure)])])
-
-
-def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
-    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
 async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:

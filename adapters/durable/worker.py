@@ -25,7 +25,7 @@ from adapters.durable.queue import DurableQueue
 from adapters.durable.serializer import JsonSerializer
 from core.model.codec import decode, encode
 from core.model.errors import SetupError, StaleAttempt, StoreError
-from core.model.job import JobStatus, ResearchJob
+from core.model.job import JobStatus
 from core.model.ports import Clock, Heartbeats, JobStore
 from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
 from core.pipeline.work import DirectSteps
@@ -324,8 +324,9 @@ class Reaper:
                 else []
             )
         states = {row.workflow_id: row.status for row in known}
-        for job in unfinished.values():
-            if job.id not in states and self._was_never_enqueued(job):
+        settled_at = self.clock() - timedelta(seconds=self.pace.settle_s)
+        for job in unfinished.values():  # one that has begun without the journal runs, or ran, inside another process
+            if job.id not in states and job.status is JobStatus.PENDING and job.created_at < settled_at:
                 log.info("enqueued a job that was stored only", extra={"job": job.id})
                 await self.queue.put([job])
         orphans = {job_id for job_id, state in states.items() if state in _ENDED}
@@ -335,10 +336,6 @@ class Reaper:
         self._orphans = orphans
         async with self.queue.journal() as client:
             await self._clear(client)
-
-    def _was_never_enqueued(self, job: ResearchJob) -> bool:
-        """One that has begun without the journal runs, or ran, inside another process."""
-        return job.status is JobStatus.PENDING and self.clock() - job.created_at > timedelta(seconds=self.pace.settle_s)
 
     async def _clear(self, client: DBOSClient) -> None:
         before = (self.clock() - timedelta(seconds=self.pace.keep_s)).isoformat()

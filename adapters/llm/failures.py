@@ -48,6 +48,7 @@ _RATE_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "tokens", "r
 _TIME_CODES = frozenset({"timeout", "408", "504", "524"})
 _REQUEST_CODES = frozenset({"invalid_request_error", "400", "422"})
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
+LONG_WAIT_MIN = 2  # from which on it is said
 LOADING_S = 5.0  # to wait for a model that is being loaded, where nobody says how long
 
 # How endpoints say in words that a prompt is too long, and what they tell of the window and of the prompt's length.
@@ -258,7 +259,7 @@ def _number(pattern: re.Pattern[str], words: str) -> int:
 def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | None = None) -> ModelError | None:
     """The error that words and numbers name, the most telling first; None when they say nothing known."""
     if codes & _RATE_CODES and not codes & _QUOTA_CODES:
-        return ModelRateLimited(said, retry_after_s=wait_s, operator_message=BUSY)
+        return _rate_limited(said, wait_s)
     if codes & _TIME_CODES:
         return ModelTimeout(said, operator_message=SLOW)
     meanings = (
@@ -273,6 +274,16 @@ def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | 
             said_to_people = message if known is _FILTER_CODES else None
             return ModelRejected(said, user_message=said_to_people, operator_message=message)
     return None
+
+
+def _rate_limited(said: str, wait_s: float | None) -> ModelRateLimited:
+    """Says for how long where that is longer than a moment, as where a day's free calls are used up."""
+    minutes = math.ceil((wait_s or 0) / 60)
+    if minutes < LONG_WAIT_MIN:
+        return ModelRateLimited(said, retry_after_s=wait_s, operator_message=BUSY)
+    asked = say("The language model is asked too much just now; please try again in {number} minutes.", number=minutes)
+    told = f"The model endpoint is receiving too many requests; it takes more in {minutes} minutes."
+    return ModelRateLimited(said, retry_after_s=wait_s, user_message=asked, operator_message=told)
 
 
 def _nothing_there(endpoint: Endpoint) -> str:

@@ -90,7 +90,8 @@ class EventReader:
                     return
                 if data:
                     yield _json(data)
-        check_size(len(self._rest) + self._data_bytes)
+        if len(self._rest) + self._data_bytes > MAX_EVENT_BYTES:
+            raise ValueError(f"more than {MAX_EVENT_BYTES} bytes in one event")
 
     def end(self) -> Iterator[object]:
         if self._is_plain:
@@ -105,12 +106,6 @@ class EventReader:
 def _json(data: bytes) -> object:
     """A letter that is none costs itself, not what follows it."""
     return json.loads(data.decode(errors="replace"))
-
-
-def check_size(event_bytes: int) -> None:
-    """Raises `ValueError` where no answer can be as long."""
-    if event_bytes > MAX_EVENT_BYTES:
-        raise ValueError(f"more than {MAX_EVENT_BYTES} bytes in one event")
 
 
 def read_piece(chunk: object) -> StreamPiece:

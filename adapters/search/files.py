@@ -299,7 +299,9 @@ class FileIndex:
             except OSError as exc:
                 log.warning("file %s is skipped: %s", path, exc.strerror)
         for gone in known.keys() - present:
-            if self._is_ours(gone):
+            if any(
+                root == Path(gone) or root in Path(gone).parents for root in self._roots
+            ):  # others are other processes'
                 with _writing(database):
                     _forget(database, gone)
         return True
@@ -322,10 +324,6 @@ class FileIndex:
         with _writing(database):
             _forget(database, str(path))
             _remember(database, record, document)
-
-    def _is_ours(self, path: str) -> bool:
-        """Other processes may keep other folders in the same index."""
-        return any(root == Path(path) or root in Path(path).parents for root in self._roots)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class WikipediaSearch(GetSearch):
         if language != ENGLISH:
             parameters |= {"prop": f"{parameters['prop']}|langlinks", "lllang": ENGLISH, "lllimit": "max"}
         pages = parse_items(SERVICE, _Page, await self._query(parameters, language))
-        articles = [page for page in pages if not page.is_disambiguation and page.fullurl]
+        articles = [page for page in pages if "disambiguation" not in page.pageprops and page.fullurl]
         return sorted(articles, key=lambda page: page.index)[:most]
 
     async def _read(self, pages: Sequence[_Page], language: str) -> list[SearchHit]:
@@ -189,10 +189,6 @@ class _Page(BaseModel):
     pageprops: dict[str, object] = {}
     revisions: list[_Revision] = []
     langlinks: list[_ArticleLink] = []
-
-    @property
-    def is_disambiguation(self) -> bool:
-        return "disambiguation" in self.pageprops
 
 
 class _Extract(BaseModel):

@@ -74,11 +74,6 @@ class CitedPassage:
     def meaning(self) -> str:
         return say(wording.MARK_MEANINGS[self.verdict])
 
-    @property
-    def is_said_by_quote(self) -> bool:
-        """Whether the claim says nothing that the quote does not, as in an answer made of quotes."""
-        return one_line(self.claim).rstrip(".") in one_line(self.quote)
-
 
 def source_view(
     source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool = False
@@ -116,7 +111,9 @@ def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, h
         SimpleNamespace(
             passage=(first := same[0]),
             address=links.source(source.number, first.id),
-            claim="" if first.is_said_by_quote else cut(one_line(first.claim), _CLAIM_CHARS),
+            claim=""
+            if one_line(first.claim).rstrip(".") in one_line(first.quote)
+            else cut(one_line(first.claim), _CLAIM_CHARS),
             others=len(same) - 1,
             figure=figure_of(source, first, links) if has_file else None,
         )

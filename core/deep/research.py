@@ -84,7 +84,7 @@ async def conduct(work: Work) -> JobResult:
     refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
     state = state.with_question(refined)
     brought = await steps.run("given", run.given, RoundSources)
-    state = state.with_given(brought)
+    state = replace(state, searches=(*state.searches, brought.metadata), last_number=brought.last_number)
     if brought.last_number:
         state = state.with_facts(await steps.run("given-facts", partial(run.facts, state, 1), NewFacts))
     state = state.with_facts(await steps.run("known", partial(run.known, state), NewFacts))

@@ -184,10 +184,6 @@ class DeepState:
         usage = (*self.usage, *refined.usage)
         return replace(self, refined=refined, checklist=items, last_item=len(items), usage=usage)
 
-    def with_given(self, given: RoundSources) -> DeepState:
-        """Sources that came with the question."""
-        return replace(self, searches=(*self.searches, given.metadata), last_number=given.last_number)
-
     def with_facts(self, found: NewFacts) -> DeepState:
         last_number = max(self.last_number, found.last_number)
         return replace(self._after(found), facts=(*self.facts, *found.facts), last_number=last_number)

@@ -6,6 +6,7 @@ Brackets of other scripts, words in front of the number, tags, superscripts, a s
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,10 +22,11 @@ _WORD = (
 )
 _ONE = rf"(?:{_WORD}|s)?\p{{Nd}}{{1,2}}"
 _LIST = rf"{_ONE}(?:\s*(?:[,;&、，]|and|und|et|y|e|en)\s*{_ONE})*+"
+_OF = r"(?:according to|laut|selon|según|secondo)"
 _SURE = regex.compile(
     rf"(?:\\\[|[［【〖〔]|\[\**(?:\s*(?:{_WORD})?\[)?)\s*(?P<list>{_LIST})\.?(?:†[^\[\]【】\n]*+)?\s*\**+(?:\\?[\]］】〗〕]){{1,2}}+(?!\()"
     rf"|[(（]\s*(?=\[|{_WORD})(?:{_WORD})?(?P<list>\[?{_LIST}\]?(?:[\s,;]*\[{_LIST}\])*+)\s*[)）]"
-    rf"|\s*[—–,(]\s*(?:according to|laut|selon|según|secondo)\s+(?={_WORD}\p{{Nd}})(?P<list>{_LIST})\)?(?=\s*[.!?])"
+    rf"|(?<!\s)\s*[—–,(]\s*{_OF}\s+(?={_WORD}\p{{Nd}})(?P<list>{_LIST})\)?(?=\s*[.!?])"
     r"|<(?:cite|ref|source|citation)\b[^<>]*>\s*(?P<list>\[?\d{1,2}(?:\]?[\s,]*\[?\d{1,2})*\]?)\s*</(?:cite|ref|source|citation)>"
     r"|<(?:cite|ref|source|citation)\b[^<>\d]*(?P<list>\d{1,2})[\"'\s/]*>(?:\s*</(?:cite|ref|source|citation)>)?"
     r"|(?<=\p{L}{3}|[\s\p{P}])<sup>(?P<list>\[?\d{1,2}(?:\]?[\s,]*\[?\d{1,2})*\]?)</sup>(?!\p{L})"
@@ -43,6 +45,10 @@ _COUNTED = regex.compile(  # what a number behind it counts or measures
     r"|sections?|gleichung|tabelle|abbildung|tabla|figura)\.?\s*\Z",
     regex.IGNORECASE,
 )
+_HINT = re.compile(  # most answers have none, and each is looked at with every piece of it that comes
+    r"[【［〔〖（\\^⁽¹²³⁴⁵⁶⁷⁸⁹①-⑳$<]|\[(?![0-9 ,;–-]{1,30}\])|\((?:\w+[\s:.=#_-]*)?[\d\[]|\([\w-]+\."
+)
+_ACCORDING = ("ccording to", "aut ", "elon ", "egún ", "econdo ")
 _PLAIN = regex.compile(r"\[[0-9 ,;–-]{1,30}\]")
 _NAMED = regex.compile(r"\((?P<name>[\w-]+(?:\.[\w-]+)+)\)|\[(?P<name>[^\[\]()\n]{4,120})\](?!\()")
 
@@ -58,6 +64,8 @@ def source_names(sources: Sequence[Source]) -> dict[str, int]:
 
 def plain_markers(text: str, names: Mapping[str, int]) -> str:
     """`text`, or as far as it is written, with its citations as `[1]`; `names` as `source_names` gives them."""
+    if _HINT.search(text) is None and not any(word in text for word in _ACCORDING):
+        return text
     known = set(names.values())
     code = code_spans(text) if "`" in text or "~~~" in text else []
 

@@ -247,6 +247,20 @@ async def test_rate_limit_carries_the_time_to_wait():
         await model.aclose()
 
     assert caught.value.retry_after_s == 3.0
+    assert "in a minute" in caught.value.user_message
+
+
+async def test_rate_limit_that_lasts_is_said_with_its_minutes():
+    """Else "in a minute" would be told again and again where a day's calls are used up."""
+    async with openai_world(Fault(status=429, headers={"Retry-After": "3590"})) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+
+        with pytest.raises(ModelRateLimited) as caught:
+            await complete(model, REQUEST)
+        await model.aclose()
+
+    assert caught.value.user_message.endswith("please try again in 60 minutes.")
+    assert caught.value.operator_message.endswith("it takes more in 60 minutes.")
 
 
 def test_every_listed_model_fault_has_a_case():
