@@ -106,7 +106,7 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
 
 
 def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
-    """As Markdown: LaTeX read, without an announcement, its own heading or a list of references. `authors` are by key."""
+    """As Markdown: LaTeX read; no announcement, heading of its own or list of references. `authors` are by key."""
     text = _ANNOUNCED.sub("", text, count=1)
     text = _CITE.sub(lambda found: _cited(found, authors), text)
     for _ in range(2):  # bold within italics
@@ -127,7 +127,7 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
 
 
 _ANNOUNCED = regex.compile(  # what a writer says before the section
-    r"\A\s*(?:sure|certainly|of course|(?:here|below)(?:['’]s| is| are)|hier (?:ist|folgt)|voici|aquí|ecco)\b[^\n]{0,120}\n",
+    r"\A\s*(?:sure|certainly|(?:here|below)(?:['’]s| is| are)|hier (?:ist|folgt)|voici|aquí|ecco)\b[^\n]{0,120}\n",
     regex.IGNORECASE,
 )
 _CITE = regex.compile(  # `\citep[see][p. 3]{key, other}`

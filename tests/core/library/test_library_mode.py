@@ -58,7 +58,7 @@ def test_the_words_that_the_requirement_gives_are_said_exactly() -> None:
     )
 
     assert list(given) == list(given.values())
-    assert wording.NEXT_STEPS == steps
+    assert steps == wording.NEXT_STEPS
 
 
 async def test_both_stages_search_with_the_question_exactly_as_asked() -> None:
