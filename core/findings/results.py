@@ -310,11 +310,7 @@ class CodeCheck:
 
 def code_blocks(text: str) -> list[CodeBlock]:
     """Every fenced block in order; one that is never closed goes to the end."""
-    blocks = [
-        CodeBlock(_language(found["language"], found["code"]), found["code"].strip("\n"))
-        for found in FENCE.finditer(text)
-    ]
-    return [block for block in blocks if block.text.strip()]
+    return [CodeBlock(language, code) for code, language, is_code in split_fences(text) if is_code and code.strip()]
 
 
 def split_fences(text: str) -> list[tuple[str, str, bool]]:
