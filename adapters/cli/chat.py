@@ -187,7 +187,7 @@ async def _lay_out(chatting: Chatting, said: SaidToLibrary, *, is_person: bool) 
     name = _NO_NAME.sub("_", one_line(paper.id))
     folder = chatting.folder / PAPERS
     rows = []
-    if file := await chatting.talks.views.file(shelves_of(LOCAL), paper):
+    if file := await chatting.talks.views.library.file(shelves_of(LOCAL), paper.id):
         place = await asyncio.to_thread(_save, folder, f"{name}.pdf", file)
         rows.append(said_so("PDF Location: {place}", place=place))
         if is_person and chatting.viewer and await _is_shown(chatting.viewer, place):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,6 +73,7 @@ async def _write(
     *, author_years: bool, as_json: bool,
 ) -> Exit:  # fmt: skip
     sections_in(query)
+    _check_folder(output)
     attachments = [_attachment(file) for file in (context, experiment) if file is not None]
     read_brief([(entry.name, entry.text) for entry in attachments])  # what is wrong with it is said before anything
     async with open_researcher() as researcher:
@@ -103,6 +106,13 @@ def _attachment(file: Path) -> Attachment:
     except UnicodeDecodeError as exc:
         raise InvalidQuery(said("{file} is not text in UTF-8.", file=file), rule="brief") from exc
     return Attachment(file.name, "application/yaml", file.name, text)
+
+
+def _check_folder(output: Path | None) -> None:
+    """Before anything is paid for. Raises `InvalidQuery`."""
+    if output is not None and not os.access(output.parent, os.W_OK):
+        why = os.strerror(errno.EACCES if output.parent.exists() else errno.ENOENT)
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=output, why=why), rule="file")
 
 
 def _save(output: Path, texts: Mapping[str, str]) -> None:
@@ -166,6 +176,7 @@ async def refs_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
 ) -> Exit:
+    _check_folder(output)
     contents = [(file.name, read_file(file, MAX_ATTACHMENT_BYTES + 1)) for file in files]
     request = ResearchRequest(
         f"Check the references of {', '.join(name for name, _ in contents)}", modes=("references",)

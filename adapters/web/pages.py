@@ -390,7 +390,7 @@ async def get_picture(request: web.Request) -> web.Response:
 
 async def get_paper(request: web.Request) -> web.Response:
     job, _, paper = await _asked(request)
-    return _file(job, await request.app[PAPERS].file(shelves_of(job.scope), paper), "application/pdf")
+    return _file(job, await request.app[PAPERS].library.file(shelves_of(job.scope), paper.id), "application/pdf")
 
 
 async def get_opened(request: web.Request) -> web.Response:

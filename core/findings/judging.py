@@ -250,18 +250,18 @@ _LISTICLE = regex.compile(
 
 _PAPERS = frozenset({SourceKind.PEER_REVIEWED, SourceKind.PREPRINT})
 _OFFICIAL = frozenset({SourceKind.OFFICIAL, SourceKind.STANDARDS})
-_LEVEL_NAMES: Mapping[ResearchMode, tuple[str, ...]] = MappingProxyType(
+_BY_OFFICE, _BY_PAPER = ("official", "official documentation or standard"), ("paper", "paper")
+_LAST = (("vendor", "major vendor or lab"), ("educator", "known educator"))
+# Groups of places as S004 orders them, each with what people read of it.
+_LEVELS: Mapping[ResearchMode, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
-        "idea": ("official documentation or standard", "paper", "major vendor or lab", "known educator"),
+        "idea": (_BY_OFFICE, _BY_PAPER, *_LAST),
         "implementation": (
-            "official documentation",
-            "widely adopted repository",
-            "major vendor or lab",
-            "known educator",
+            ("official", "official documentation"), ("repository", "widely adopted repository"), *_LAST,
         ),
-        "freeform": ("paper", "official documentation or standard", "major vendor or lab", "known educator"),
+        "freeform": (_BY_PAPER, _BY_OFFICE, *_LAST),
     }
-)
+)  # fmt: skip
 
 
 def level_of(url: str, mode: ResearchMode, *, kind: SourceKind | None = None, title: str = "") -> int:
@@ -269,20 +269,14 @@ def level_of(url: str, mode: ResearchMode, *, kind: SourceKind | None = None, ti
     if is_farm(url, title=title):
         return FARM_LEVEL
     group = _group(url, kind or kind_of(url))
-    orders: Mapping[ResearchMode, tuple[str, ...]] = {
-        "idea": ("official", "paper", "vendor", "educator"),
-        "implementation": ("official", "repository", "vendor", "educator"),
-        "freeform": ("paper", "official", "vendor", "educator"),
-    }
-    order = orders[mode]
-    return order.index(group) + 1 if group in order else OTHER_LEVEL
+    return next((level for level, (name, _) in enumerate(_LEVELS[mode], 1) if name == group), OTHER_LEVEL)
 
 
 def level_name(level: int, mode: ResearchMode) -> str:
     """`official documentation`, `paper`, …"""
     if level >= FARM_LEVEL:
         return "content farm"
-    return _LEVEL_NAMES[mode][level - 1] if level < OTHER_LEVEL else "other site"
+    return _LEVELS[mode][level - 1][1] if level < OTHER_LEVEL else "other site"
 
 
 def is_farm(url: str, *, title: str) -> bool:

@@ -25,7 +25,7 @@ from core.findings.composing import (
     texts_of,
     view_of,
 )
-from core.findings.judging import FARM_LEVEL, find_corroborators, judge_item, level_name, rank_items, settle_item
+from core.findings.judging import FARM_LEVEL, find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, ReadOutput, addresses_in, open_addresses, read_output
 from core.findings.results import ALL_MODES, TITLES, Drafts, ModeDraft, ResearchMode, Telling
 from core.findings.viewing import findings_json
@@ -188,7 +188,7 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
         )
     if mode == "idea" and any("```" in item.content for item in items):
         notes.append(say("Code was left out: ideas carry none."))
-    if any(item.standing == level_name(FARM_LEVEL, mode) for item in items if not item.why_unverified):
+    if any(item.level == FARM_LEVEL for item in items if not item.why_unverified):
         notes.append(say("A result comes from a content farm; it is ranked last."))
     return notes
 

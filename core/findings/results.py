@@ -233,24 +233,7 @@ _NAMES = {
     "py": "python", "python3": "python", "js": "javascript", "ts": "typescript", "sh": "bash", "shell": "bash",
     "zsh": "bash", "console": "bash", "golang": "go", "rs": "rust", "c++": "cpp", "yml": "yaml", "cs": "csharp",
 }  # fmt: skip
-_SIGNS = (
-    ("json", regex.compile(r"\A\s*[{\[]\s*(?:\"|\]|\})")),
-    ("go", regex.compile(r"^package \w+$|^func \w+\(", regex.MULTILINE)),
-    ("rust", regex.compile(r"^\s*(?:pub )?fn \w+|^use \w+(?:::\w+)+;", regex.MULTILINE)),
-    ("java", regex.compile(r"\bpublic (?:static )?(?:class|void|interface)\b")),
-    ("cpp", regex.compile(r"^#include\s*[<\"]", regex.MULTILINE)),
-    (
-        "sql",
-        regex.compile(r"^\s*(?:SELECT|CREATE TABLE|INSERT INTO|WITH \w+ AS)\b", regex.MULTILINE | regex.IGNORECASE),
-    ),
-    ("javascript", regex.compile(r"^\s*(?:const|let|var) \w+|=>\s*[{(]|\brequire\(|\bconsole\.log\(", regex.MULTILINE)),
-    (
-        "bash",
-        regex.compile(r"\A#!.*\b(?:ba)?sh\b|^\s*(?:\$ |curl |pip install|npm |git |export \w+=)", regex.MULTILINE),
-    ),
-    ("html", regex.compile(r"\A\s*<(?:!doctype|html|div|head|body)\b", regex.IGNORECASE)),
-    ("yaml", regex.compile(r"\A(?:[\w-]+:(?: .*)?\n[ \t]*(?:-|\w+:))", regex.MULTILINE)),
-)
+_BASH_SIGNS = regex.compile(r"\A#!.*\b(?:ba)?sh\b|^\s*(?:\$ |curl |pip install|npm |git |export \w+=)", regex.MULTILINE)
 _PYTHON_SIGNS = regex.compile(
     r"^\s*(?:def \w+\(|class \w+[(:]|from [\w.]+ import |import \w+|async def |@\w+|print\()", regex.MULTILINE
 )
@@ -310,11 +293,7 @@ class CodeCheck:
 
 def code_blocks(text: str) -> list[CodeBlock]:
     """Every fenced block in order; one that is never closed goes to the end."""
-    blocks = [
-        CodeBlock(_language(found["language"], found["code"]), found["code"].strip("\n"))
-        for found in FENCE.finditer(text)
-    ]
-    return [block for block in blocks if block.text.strip()]
+    return [CodeBlock(language, code) for code, language, is_code in split_fences(text) if is_code and code.strip()]
 
 
 def split_fences(text: str) -> list[tuple[str, str, bool]]:
@@ -400,11 +379,11 @@ def _plain(name: str) -> str:
 
 
 def _language(stated: str, code: str) -> str:
-    """As stated on the fence, else guessed from signs that only one language has."""
+    """As stated on the fence, else Python or a shell's where it looks like that: what installs is no snippet."""
     if stated:
         name = stated.casefold()
         return _NAMES.get(name, name)
-    if _PYTHON_SIGNS.search(code) and check_code(CodeBlock("python", code), None).parses:
+    is_python = _PYTHON_SIGNS.search(code) is not None
+    if is_python and check_code(CodeBlock("python", code), None).parses:
         return "python"
-    guess = next((name for name, sign in _SIGNS if sign.search(code)), "")
-    return guess or ("python" if _PYTHON_SIGNS.search(code) else "")
+    return "bash" if _BASH_SIGNS.search(code) else "python" if is_python else ""

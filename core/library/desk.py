@@ -8,10 +8,20 @@ import re
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from core.findings.viewing import read_view
-from core.library.ingest import FindPaper, Ingested, Ingestion, PaperRecord, PaperUnreadable, SearchPapers
+from core.library.ingest import (
+    MENDING_S,
+    FindPaper,
+    Ingested,
+    Ingestion,
+    PaperRecord,
+    PaperUnreadable,
+    SearchPapers,
+    mend,
+)
 from core.library.paper import Index, LibraryStore, Paper, find_papers, newest_first
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
@@ -27,10 +37,10 @@ _OF_CATALOGUES = ("id", "title", "authors", "published", "doi", "url", "abstract
 
 NOTHING_NAMED = "{name} cannot be added: the list names no file, arXiv id, DOI or address of it."
 _NO_SUCH_PAPER = 'There is no paper "{id}" in this library; `list` shows what there is.'
-_NO_TEXT_INDEX = "its text is not indexed; run reindex"
-_NO_SUMMARY_INDEX = "its summary is not indexed; run reindex"
-_NO_TEXT_VECTORS = "its text has no embeddings; run reindex"
-_NO_SUMMARY_VECTORS = "its summary has no embeddings; run reindex"
+_UNINDEXED = {
+    Index.SUMMARY: ("its summary is not indexed; run reindex", "its summary has no embeddings; run reindex"),
+    Index.CONTENT: ("its text is not indexed; run reindex", "its text has no embeddings; run reindex"),
+}
 _OTHER_VECTORS = "its embeddings are of another model, {model}; run reindex"
 _ABSTRACT_STANDS = "the model wrote no summary of it; its abstract stands there; run reindex"
 _NO_SUMMARY = "it has no summary; run reindex"
@@ -159,7 +169,7 @@ class LibraryDesk:
 
     async def validate(self, shelf: Scope) -> list[ShelfFinding]:
         """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked."""
-        await self.ingestion.mend(shelf)
+        await mend(self.library, self.ingestion.embedder, shelf, within_s=MENDING_S)
         findings: list[ShelfFinding] = []
         papers = await self.library.papers([shelf])
         for paper in papers:
@@ -171,14 +181,11 @@ class LibraryDesk:
         faults: list[str] = []
         if not await self.library.text([shelf], paper.id):
             faults.append(say("its text is missing; add the file again"))
-        for index in (Index.SUMMARY, Index.CONTENT):
-            is_text = index is Index.CONTENT
-            chunks = await self.library.matching([shelf], index, paper.title, limit=1, papers=[paper.id])
-            if not chunks:
-                faults.append(say(_NO_TEXT_INDEX if is_text else _NO_SUMMARY_INDEX))
-            elif self.ingestion.embedder is not None and chunks[0].chunk.embedding is None:
-                faults.append(say(_NO_TEXT_VECTORS if is_text else _NO_SUMMARY_VECTORS))
         embedder = self.ingestion.embedder
+        for index, (no_chunks, no_vectors) in _UNINDEXED.items():
+            chunks = await self.library.matching([shelf], index, paper.title, limit=1, papers=[paper.id])
+            if not chunks or (embedder is not None and chunks[0].chunk.embedding is None):
+                faults.append(say(no_vectors if chunks else no_chunks))
         if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
             faults.append(say(_OTHER_VECTORS, model=paper.cosines.model))
         if not paper.summary or paper.lacks_summary:
@@ -451,10 +458,13 @@ def ris_entries(text: str) -> Iterator[dict[str, list[str]]]:
         yield fields
 
 
-def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
-    def first(*tags: str) -> str:
-        return next((fields[tag][0] for tag in tags if fields.get(tag)), "")
+def ris_value(fields: Mapping[str, Sequence[str]], *tags: str) -> str:
+    """The first of these that an entry has."""
+    return next((fields[tag][0] for tag in tags if fields.get(tag)), "")
 
+
+def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
+    first = partial(ris_value, fields)
     record = PaperRecord(
         title=first("TI", "T1"),
         authors=tuple(fields.get("AU", fields.get("A1", ()))),

@@ -251,7 +251,7 @@ class Ingestion:
             paper, without_vectors = await self._replace(shelf, paper, before=again, content=(read.text, file))
             done = Ingested(paper, is_new=True, without_vectors=without_vectors)
         if not done.without_vectors and any(other.lacks_vectors for other in known):
-            await self.mend(shelf)
+            await mend(self.library, self.embedder, shelf, within_s=MENDING_S)
         return replace(done, without_summary=fault) if lacks and done.is_new else done
 
     async def _put_new(self, shelf: Scope, paper: Paper, text: str, file: bytes, record: PaperRecord) -> Ingested:
@@ -299,10 +299,6 @@ class Ingestion:
         if now is None:
             raise InvalidQuery(say(wording.REMOVED_MEANWHILE, id=paper.id), rule="paper")
         return known, now
-
-    async def mend(self, shelf: Scope) -> list[str]:
-        """Make the vectors that papers of the shelf lack, as long as the model answers; the ids of those."""
-        return await mend(self.library, self.embedder, shelf, within_s=MENDING_S)
 
     async def write_summary(self, shelf: Scope, paper: Paper, *, feedback: str) -> str:
         """By the reader's feedback if any; without a model the abstract. Raises `ModelError`, `InvalidQuery`."""

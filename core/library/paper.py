@@ -536,11 +536,7 @@ class PaperViews:
         papers = await self.library.papers(shelves_of(job.scope)) if hashes else []
         return {hashes[paper.content_hash]: paper for paper in papers if paper.content_hash in hashes}
 
-    async def file(self, shelves: Sequence[Scope], paper: Paper) -> bytes:
-        """Its PDF; b"" where there is none."""
-        return await self.library.file(shelves, paper.id)
-
     async def picture(self, shelves: Sequence[Scope], paper: Paper, page: int, quote: str) -> bytes:
         """PNG; b"" for a paper without pages. Raises `PaperUnreadable`, `StoreError`."""
-        file = await self.file(shelves, paper) if 1 <= page <= paper.pages else b""
+        file = await self.library.file(shelves, paper.id) if 1 <= page <= paper.pages else b""
         return await self.paint(file, page, quote) if file else b""

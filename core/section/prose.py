@@ -106,7 +106,8 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
 
 
 def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
-    """As Markdown: LaTeX read, without the section's own heading or a list of references. `authors` are by key."""
+    """As Markdown: LaTeX read; no announcement, heading of its own or list of references. `authors` are by key."""
+    text = _ANNOUNCED.sub("", text, count=1)
     text = _CITE.sub(lambda found: _cited(found, authors), text)
     for _ in range(2):  # bold within italics
         text = _FONT.sub(r"\1", text)
@@ -125,6 +126,10 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
     return _PARAGRAPH.sub("\n\n", "\n".join(kept)).strip()
 
 
+_ANNOUNCED = regex.compile(  # what a writer says before the section
+    r"\A\s*(?:sure|certainly|(?:here|below)(?:['’]s| is| are)|hier (?:ist|folgt)|voici|aquí|ecco)\b[^\n]{0,120}\n",
+    regex.IGNORECASE,
+)
 _CITE = regex.compile(  # `\citep[see][p. 3]{key, other}`
     r"[ ~]*\\(\w{0,12}cite\w{0,12})\*?(?:\[[^\[\]]{0,200}\]){0,2}\{([^{}]*)\}", regex.IGNORECASE
 )

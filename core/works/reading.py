@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
 
 import regex
 
-from core.library.desk import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries
+from core.library.desk import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries, ris_value
 from core.model.errors import InvalidQuery
 from core.model.works import ARXIV_ID, NO_IDS, WorkIds, doi_in, ids_in_url, is_of_arxiv
 from core.text.saying import say
@@ -188,9 +189,7 @@ def _of_bibtex(entry: BibtexEntry) -> Reference:
 
 
 def _of_tags(fields: Mapping[str, Sequence[str]]) -> Reference:
-    def first(*tags: str) -> str:
-        return next((fields[tag][0] for tag in tags if fields.get(tag)), "")
-
+    first = partial(ris_value, fields)
     kind, venue, url = first("TY").lower(), first("JO", "T2", "JF", "JA", "BT"), first("UR")
     year = _YEAR.search(first("PY", "Y1", "DA"))
     ids = WorkIds.of(doi=doi_in(first("DO")) or doi_in(url)).joined(ids_in_url(url))

@@ -39,6 +39,7 @@ async def test_a_section_is_written_to_files_and_to_the_terminal(tmp_path: Path)
         shown = await gorkd(*context, "--author-years", env=env)
         asked = len(world.calls)
         refused = await gorkd(*context[:3], str(tmp_path / "wrong.yaml"), env=env)
+        nowhere = await gorkd(*context, "-o", str(tmp_path / "gone" / "intro.md"), env=env)
 
     prose = (tmp_path / "intro.md").read_text("utf-8")
     (entry,) = bibtexparser.parse_string((tmp_path / "intro.bib").read_text("utf-8")).entries
@@ -47,5 +48,6 @@ async def test_a_section_is_written_to_files_and_to_the_terminal(tmp_path: Path)
     assert f"({entry.key})" in prose
     assert f"\\cite{{{entry.key}}}" in (tmp_path / "intro.tex").read_text("utf-8")
     assert shown.out == prose.replace(f"({entry.key})", "[Tides and the Moon, n.d.]")
-    assert (refused.code, len(world.calls)) == (2, asked)
+    assert (refused.code, nowhere.code, len(world.calls)) == (2, 2, asked)
+    assert f"{tmp_path / 'gone' / 'intro.md'} cannot be written: No such file or directory." in nowhere.err
     assert "wrong.yaml: there is no field hypotesis; docs/section.md lists those there are." in refused.err

@@ -34,8 +34,6 @@ from adapters.pages.pdf.lines import (
 if TYPE_CHECKING:
     from PIL import Image
 
-# Scanned pages read by tesseract, a program of the machine's own: lines with their places, as `lines.py` finds them
-
 
 DPI = 300  # what tesseract is trained on (tessdoc, ImproveQuality)
 MAX_SCAN_PX = 5_000  # of a scan that is larger than A3

@@ -31,6 +31,47 @@ def messages(events: list[Event]) -> list[str]:
     return [str(event.data["message"]) for event in events if event.type == "status"]
 
 
+def test_the_words_that_the_requirement_gives_are_said_exactly() -> None:
+    """S000-31 … S000-34, S000-36 … S000-40: with their signs and blanks."""
+    given = {
+        wording.NO_PAPERS: '❌ No papers found relevant to query: "{query}". Try refining your search terms.',
+        wording.NO_CONTENT:
+            "❌ No detailed content found in the selected papers. Papers may not be properly indexed.",
+        wording.SYNTHESIS_FAILED: "❌ Failed to synthesize research answer: {reason}",
+        wording.CITATIONS_ODD: "⚠️  Some citations could not be formatted correctly",
+        wording.STAGE_1: "🔍 Stage 1: Searching summaries for relevant papers...",
+        wording.FOUND_PAPERS: "   Found {papers} relevant papers",
+        wording.STAGE_2: "📚 Stage 2: Gathering detailed evidence from {papers} papers...",
+        wording.FOUND_CHUNKS: "   Retrieved {chunks} content chunks",
+        wording.STAGE_3: "✍️  Stage 3: Synthesizing answer from evidence...",
+        wording.PANEL_TITLE: "📝 Research Results",
+        wording.IMPROVING: "✍️  Improving research answer with your feedback...",
+        wording.SAVING: "💾 Saving research results...",
+        wording.SAVED: "✅ Research results saved to: {place}",
+    }  # fmt: skip
+    steps = (
+        "💡 Next steps:",
+        "• Use `save` to save these results",
+        "• Use `improve <feedback>` to refine the answer",
+        "• Use `summary <number>` to view paper summaries (e.g., `summary 1`)",
+        "• Use `open <number>` to view full papers (e.g., `open 2`)",
+    )
+
+    assert list(given) == list(given.values())
+    assert steps == wording.NEXT_STEPS
+
+
+async def test_both_stages_search_with_the_question_exactly_as_asked() -> None:
+    """S000-12."""
+    embedder = Away(answers=9)
+    deps = replace(make_deps(), embedder=embedder)
+    await shelve(deps.library, TIDES, embedder=embedder)
+
+    await run_job((await deps.jobs.save(make_job(QUESTION, modes=("library",)))).id, deps, DirectSteps())
+
+    assert embedder.asked.count([QUESTION]) == 2
+
+
 async def test_an_answer_cites_paper_and_page_and_ends_with_its_references() -> None:
     """S000-16, S000-19, S000-24 … S000-26, S000-42, S000-48, D16: the result in the words of the library."""
     model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")})
@@ -314,9 +355,11 @@ class Away:
 
     def __init__(self, answers: int = 0) -> None:
         self._left = answers
+        self.asked = []
 
     async def embed(self, texts):
         self._left -= 1
+        self.asked.append(list(texts))
         if self._left < 0:
             raise ModelTimeout("late", user_message="The model did not answer in time.")
         return [np.ones(4, dtype=np.float32) / 2 for _ in texts]

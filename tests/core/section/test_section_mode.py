@@ -133,6 +133,8 @@ async def test_what_a_cited_paper_does_not_say_is_cut_and_reported() -> None:
         ),
         pytest.param(f"## 1. Introduction\n\n{MOON}", MOON, id="its own heading"),
         pytest.param(f"**Introduction**\n{MOON}", MOON, id="its own heading in bold"),
+        pytest.param(f"Sure! Here is the introduction:\n\n{MOON}", MOON, id="announced"),
+        pytest.param(f"Below is the section you asked for.\n\n## Introduction\n\n{MOON}", MOON, id="told of"),
         pytest.param(
             f"{MOON}\n\n**References**\n[1] Author1, A. (2020). Study 1 of Water. ({KEYS[0]})", MOON, id="a list"
         ),
