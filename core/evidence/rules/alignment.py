@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import regex
 from rapidfuzz.distance import JaroWinkler
 
-from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import (
     Kind,
     Reading,
@@ -298,18 +297,6 @@ class Comparison:
             for word in words[at : at + len(initials)]
         )
 
-    @cached_property
-    def multiple(self) -> bool | None:
-        """Whether the claim's "twice as many as" is the source's or what its numbers come to; None without one."""
-        ours = multiple_in(self.claim)
-        if ours is None:
-            return None
-        for text in (self.home, self.wider):
-            if theirs := multiple_in(text):
-                times = 1 / theirs.times if ours.turned(theirs) else theirs.times
-                return abs(ours.times / times - 1) <= ABOUT
-        return amounts_to(ours, self.home) or amounts_to(ours, read(self.passage))
-
     @property
     def is_close(self) -> bool:
         return self.alignment.matched >= CLOSE
@@ -317,9 +304,11 @@ class Comparison:
     @property
     def unfound(self) -> Force:
         """Where no word of the source is found for one of the claim's, which in free wording may be said otherwise."""
-        found = sum(self.home.match(word) > 0 for word in self.claim.content)
-        is_near = self.is_mostly or found >= TOLD * len(self.claim.content)
-        return Force.DOUBTS if is_near and not self.is_translated else Force.ASKS
+        return Force.DOUBTS if self.is_mostly and not self.is_translated else Force.ASKS
+
+    @property
+    def is_told(self) -> bool:
+        return sum(self.home.match(word) > 0 for word in self.claim.content) >= TOLD * len(self.claim.content)
 
     @property
     def is_mostly(self) -> bool:
@@ -374,36 +363,18 @@ class Comparison:
 
     @property
     def opposed_anywhere(self) -> tuple[Token, Token] | None:
-        """A word of the claim that the source has not, and its opposite in a sentence that has half of the claim."""
-        is_half = sum(self.home.match(word) > 0 for word in self.claim.content) >= HALF * len(self.claim.content)
-        than = {one for one, other in pairwise(self.claim.tokens) if other.text in _OTHERWISE_MEANT}
-        ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
-        ours = [word for word in ours if word.kind is Kind.WORD and word not in than]
-        own = {_DEGREE.sub("", word.stem) for word in self.claim.content}  # young, where the source has younger
-        theirs = [one for one in self.home.content if one.kind is Kind.WORD and _DEGREE.sub("", one.stem) not in own]
-        theirs = [one for one in theirs if "-" not in self.home.text[max(0, one.start - 1) : one.end + 1]]
-        pairs = (
-            (word, said)
-            for word in ours
-            for said in theirs
-            if self._contrasts(word, said)
-            and ((is_half and word.text.endswith(_MORE) is said.text.endswith(_MORE)) or self._is_beside(word, said))
-        )
-        # What is more frequent is so beside low back pain, too; what is lowest may have increased.
-        return next((pair for pair in pairs if sum(word.text.endswith("est") for word in pair) != 1), None)
-
-    def _is_beside(self, word: Token, said: Token) -> bool:
-        """Whether both are told of the same: the content word before or behind them is one that both texts have."""
-        ours, theirs = (
-            (one.content, one.content.index(token)) for one, token in ((self.claim, word), (self.home, said))
-        )
-        around = [
-            [words[at] for at in (place - 1, place + 1) if 0 <= at < len(words)] for words, place in (ours, theirs)
-        ]
-        return any(match_tokens(one, other) for one in around[0] for other in around[1])
+        """A word of the claim that the source has not, and its opposite in a sentence that tells most of the claim."""
+        own = {word.stem for word in self.claim.content}
+        ours = [word for word in self.missing if word.kind is Kind.WORD and word.stem not in self.wider.stems]
+        theirs = [word for word in self.home.content if word.kind is Kind.WORD and word.stem not in own]
+        theirs = [word for word in theirs if "-" not in self.home.text[max(0, word.start - 1) : word.end + 1]]
+        pairs = ((word, said) for word, said in product(ours, theirs) if _degree(word) == _degree(said))
+        return next((pair for pair in pairs if self._contrasts(*pair)), None) if self.is_told else None
 
     def _contrasts(self, word: Token, said: Token) -> bool:
         """Whether the two are opposites; what is followed by a thing leads to it, but who is attacked by defends."""
+        if _AS_TOLD.match(self.claim.text, word.end):
+            return False  # before that
         are_turned = self.claim.text.startswith(" by ", word.end) is not self.home.text.startswith(" by ", said.end)
         is_order = are_turned and not _OF_ORDER.isdisjoint((word.stem, said.stem))
         return not is_order and are_opposite(word.stem, said.stem)
@@ -422,8 +393,12 @@ class Comparison:
         )
 
 
-_MORE = ("er", "more", "less")
-_DEGREE = regex.compile(r"(?:er|est)$")
+def _degree(word: Token) -> str:
+    """Its ending where it compares: what is lowest may have increased."""
+    return next((ending for ending in ("er", "est", "more", "less") if word.text.endswith(ending)), "")
+
+
+_AS_TOLD = regex.compile(r" (?:that|this)\b")
 _OF_ORDER = frozenset(("follow", "lead", "preced"))
 
 
@@ -442,7 +417,6 @@ _DEFINITE = regex.compile(
     regex.IGNORECASE,
 )
 _BREAK = regex.compile(r";|[–—]|\s-{1,2}\s")  # behind it another clause begins
-_OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = pattern("limiting_asides")
 

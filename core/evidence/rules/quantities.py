@@ -5,14 +5,13 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
 
 import regex
 
-from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, match_tokens, pattern, rows
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token, pattern
 from core.text.numbers import MONTHS, OF, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
@@ -171,11 +170,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     span = measured.amount / YEAR if measured and measured.dimension == "time" else 0.0
     is_span = span > 0 and any(abs(b - a - span) <= 1 for a, b in combinations(sorted(years), 2))
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = "by" in claim.lead(number) and any(
-        abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
-    )
-    is_worked_out = is_worked_out or _is_difference(claim, number, reading) or _is_sum(claim, number, reading)
-    if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
+    if is_near or is_span or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
         [found["year"] for found in _SHORT_YEAR.finditer(reading.text)] if is_year(number.text, number.value) else []
@@ -202,81 +197,29 @@ _SHORT_YEAR = regex.compile(  # 15 Feb 19
 MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
 
 
-def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether something moves by as much as the text says from one number to another: by 2.7, from 6.8 to 4.1."""
-    ours, slack = dimension_of(claim, number), 0.01
-    if "by" not in claim.lead(number):
-        return False
-    for one, other in _changes(reading):
-        gap, kinds = abs((one.value or 0.0) - (other.value or 0.0)), {dimension_of(reading, it) for it in (one, other)}
-        if ours == "share" and not is_in_points(claim, number):
-            gap *= 100 / (one.value or 1.0)  # of what it was
-        is_of_one = ours in kinds or (ours != "share" and "" in (ours, *kinds))
-        if is_of_one and abs(gap - (number.value or 0.0)) <= slack * max(one.value or 0.0, other.value or 0.0):
-            return True
-    return False
-
-
-def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether a text that compares gives by how much two things differ: 89 km more, where one is 431 km, one 342 km."""
-    own, counts = dimension_of(claim, number), [(text, other) for text in (claim, reading) for other in text.numbers]
-    counts = [
-        one for one in counts if one[1] is not number and dimension_of(*one) in (own, "" if one[0] is claim else own)
-    ]
-    alike = {other.value or 0.0 for _, other in counts}  # in the claim, 1.3 vs 4.2 kg share their unit
-    if len(alike) > MAX_WORKED or not number.value or not _COMPARES.match(claim.text, number.end):
-        return False
-    return any(abs(abs(one - other) / number.value - 1) <= EXACT for one, other in combinations(alike, 2))
-
-
-def is_gap_turned(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether it is the other way round: 89 km shorter, of what is 431 km, than what is 342 km."""
-    compares, than = _COMPARES.match(claim.text, number.end), _THAN.search(claim.text, number.end)
-    kind = dimension_of(claim, number)
-    counts = [other for other in reading.numbers if other.value and dimension_of(reading, other) == kind]
-    if compares is None or than is None or len(counts) != 2:
-        return False
-    ours = {word.stem for word in claim.content if word.start < number.start}
-    theirs = {word.stem for word in claim.content if word.start > than.end()}
-    is_first = _is_told_first(reading, ours - theirs, theirs - ours)
-    is_more = (counts[0].value or 0) > (counts[1].value or 0)
-    is_less = (_LESS if kind != "time" else _SOONER).search(compares.group()) is not None  # faster takes less time
-    return is_first is not None and (is_more is is_first) is is_less
-
-
-_THAN = regex.compile(r"\b(?:than|als|que)\b")
-_LESS = regex.compile(
-    r"(?i)\b(?:less|fewer|(?:short|low|small|young|light|cheap|earli|slow|cold|cool|narrow|thinn|weak|near|clos|"
-    r"kürz|jüng|niedrig|klein|leicht|billig|kält|schmal|langsam|früh)er|weniger|menos|moins)$"
-)
-_SOONER = regex.compile(
-    r"(?i)\b(?:less|fewer|(?:short|young|earli|soon|fast|quick|kürz|jüng|früh|schnell)er|weniger|menos|moins)$"
-)
+MAX_WORKED = 6  # numbers of a text; among more, some two come to anything
 EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
-_COMPARES = regex.compile(  # behind the number and its unit
-    r"(?i)(?:[ -]?[\p{L}%°/]{1,15}){0,2}"
-    r" (?:more|less|fewer|mehr|weniger|más|menos|plus|moins|\p{L}{2,}(?<!und|aft|oth|ov)er)\b"
+
+
+def is_worked_out(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether two numbers of a text come to it, 97 and 65 to 162, or it is part of a date as 9/3/1931."""
+    slashed = any(found.start() <= number.start < found.end() for found in SLASHED.finditer(claim.text))
+    values = {other.value for other in reading.numbers if other.value}
+    if slashed or not number.value or len(values) > MAX_WORKED or is_year(number.text, number.value):
+        return slashed
+    pairs = (result for one, other in combinations(values, 2) for result in (one + other, abs(one - other)))
+    return any(abs(result / number.value - 1) <= EXACT for result in pairs)
+
+
+def is_multiple(claim: Reading, number: Token) -> bool:
+    """Whether it says how many times one thing another is, which the numbers of a text may come to."""
+    return any(found.start() <= number.start < found.end() for found in _TIMES.finditer(claim.text))
+
+
+_TIMES = pattern("times")
+SLASHED = regex.compile(
+    r"(?<![\p{Nd}/])(?:\p{Nd}{1,2}/\p{Nd}{1,2}/\p{Nd}{4}|\p{Nd}{4}/\p{Nd}{1,2}/\p{Nd}{1,2})(?![\p{Nd}/])"
 )
-
-
-def _is_sum(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether two counts of a text that has few, of what the claim counts, come to it.
-
-    162 patients where 97 patients had one illness and 65 another; not where 20 of 50 were women, or beside 65 nurses.
-    """
-    of_what = next((word for word in claim.content if word.start > number.end), None)
-    if (number.value or 0) < MIN_SUM or of_what is None or of_what.values or measure(claim, number):
-        return False
-    counts = _counts(reading)
-    if not reading.match(of_what) or len({other.value for other in counts}) > MAX_COUNTS:
-        return False
-    for one, other in combinations(counts, 2):
-        if (one.value or 0) + (other.value or 0) == number.value and "of" not in reading.lead(one):
-            of_each = [word for count in (one, other) if (word := counted(reading, count))]
-            is_of_one = len({match_tokens(of_what, word) > 0 for word in of_each}) > 1
-            if not is_of_one and not _AMONG.search(reading.text, one.end, other.start):
-                return True
-    return False
 
 
 def counted(reading: Reading, number: Token) -> Token | None:
@@ -286,155 +229,8 @@ def counted(reading: Reading, number: Token) -> Token | None:
     return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
 
 
-_AMONG = regex.compile(r"\b(?:of (?:whom|which|them|these|those)|including|davon|darunter|dont)\b", regex.IGNORECASE)
-MIN_SUM = 20  # what is smaller, two numbers come to by chance
-
-
-def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
-    """Each "from 100 to 200" of a text."""
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    for earlier, later in pairwise(counted):
-        if "from" in reading.lead(earlier) and "to" in reading.lead(later):
-            yield earlier, later
-
-
-# How many times one thing another is: "twice as many women as men", "half the size of"
-
-_TIMES = {word: float(times) for word, _, times in (pair.partition("=") for pair in sorted(listed("multiples")))}
-_MULTIPLE = regex.compile(
-    rf"(?:\b(?P<count>{'|'.join(_SMALL)}|\p{{Nd}}+(?:\.\p{{Nd}}+)?) times|\b(?P<word>{'|'.join(_TIMES)}))\s"
-    r"(?:(?:as|so|zo|de|di|more|mehr|plus|más)\s(?P<what>[^.,;:]{1,60}?)\s(?:as|wie|als|que|qu['’]|than|di)\s"
-    r"|(?:the|that|its|la|el|den|die|das)\s?(?P<noun>[^.,;:]{0,40}?)\b(?:of|that of|del?|der|des|della)\s)"
-    r"(?P<than>[^.,;:]{1,60})",
-    regex.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Multiple:
-    """`more` is `times` as much as `than`; both are stems that the other has not. It stands in `text[start:end]`."""
-
-    times: float
-    more: frozenset[str]
-    than: frozenset[str]
-    start: int
-    end: int
-
-    def turned(self, other: Multiple) -> bool | None:
-        """Whether the other compares the same things the other way round; None where that cannot be told."""
-        if self.more & other.than or self.than & other.more:
-            return True
-        return False if self.more & other.more or self.than & other.than else None
-
-
-@lru_cache(maxsize=256)
-def multiple_in(reading: Reading) -> Multiple | None:
-    """The first comparison of the text that says how many times."""
-    match = _MULTIPLE.search(reading.text)
-    if match is None:
-        return None
-    times = _TIMES[match["word"].lower()] if match["word"] else _count(match["count"])
-    first = max(reading.text.rfind(mark, 0, match.start()) for mark in ".,;:") + 1
-    inside = match.span("what") if match["what"] else match.span("noun")
-    than = {word.stem for word in reading.content if match.start("than") <= word.start < match.end()}
-    more = {
-        word.stem
-        for word in reading.content
-        if first <= word.start < match.start() or inside[0] <= word.start < inside[1]
-    }
-    return Multiple(times, frozenset(more - than), frozenset(than - more), match.start(), match.end())
-
-
-def amounts_to(ours: Multiple, reading: Reading) -> bool:
-    """Whether the text has numbers of the two, in the order in which it names them, that stand to each other so."""
-    is_first = _is_told_first(reading, ours.more, ours.than)
-    numbers = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    if is_first is None or len(numbers) > MAX_WORKED:
-        return False
-    times = ours.times if is_first else 1 / ours.times
-    return any(
-        abs((one.value or 0.0) / (other.value or 1.0) / times - 1) <= ABOUT
-        for one, other in combinations(numbers, 2)
-        if len({dimension_of(reading, one), dimension_of(reading, other)} - {""}) < 2
-    )
-
-
-def _is_told_first(reading: Reading, one: Set[str], other: Set[str]) -> bool | None:
-    """Whether the text names the first of the stems before the others; None where it lacks either."""
-    places = [next((word.start for word in reading.content if word.stem in side), -1) for side in (one, other)]
-    return None if -1 in places or places[0] == places[1] else places[0] < places[1]
-
-
-_GROWN = pattern("grown")
-_FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
-
-
-def factors_in(reading: Reading) -> dict[str, float]:
-    """The words of a text by which something has become so many times what it was: doubled, threefold, halbiert."""
-    return {found.group(): _FACTORS[str(found.lastgroup)] for found in _GROWN.finditer(reading.text)}
-
-
-def grown_by(reading: Reading) -> list[float]:
-    """What each "from 100 to 200" or "grew by 100 %" of a text comes to, in times."""
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    shares_of_it = [
-        (other.value or 0.0) / 100 * (-1 if _SHRINKS.search(reading.text, 0, other.start) else 1)
-        for other in counted
-        if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
-    ]
-    return [1 + share for share in shares_of_it] + [
-        (later.value or 0.0) / (earlier.value or 1.0) for earlier, later in _changes(reading)
-    ]
-
-
-_SHRINKS = pattern("falls")
-_POINTS = pattern("points")
-
-
-def is_in_points(reading: Reading, number: Token) -> bool:
-    """Whether a number is one of percentage points: 5 of them added to 10 % are half as much again, not a twentieth."""
-    return _POINTS.match(reading.text, number.end) is not None
-
-
-@dataclass(frozen=True)
-class SlashedDate:
-    """A date as 3/9/1931 in `text[start:end]`; `days` are its readings as month and day, two where nothing tells."""
-
-    days: frozenset[tuple[str, int]]
-    start: int
-    end: int
-
-
-_SLASHED = regex.compile(
-    r"(?<![\p{Nd}/])(?:(?P<first>\p{Nd}{1,2})/(?P<second>\p{Nd}{1,2})/\p{Nd}{4}|\p{Nd}{4}/(?P<month>\p{Nd}{1,2})/(?P<day>\p{Nd}{1,2}))"
-    r"(?![\p{Nd}/])"
-)
-
-
-@lru_cache(maxsize=256)
-def slashed_dates(reading: Reading) -> tuple[SlashedDate, ...]:
-    return tuple(
-        SlashedDate(frozenset(days), *match.span())
-        for match in _SLASHED.finditer(reading.text)
-        if (days := set(_readings(match)))
-    )
-
-
-def _readings(match: regex.Match[str]) -> Iterator[tuple[str, int]]:
-    numbers = (match["first"], match["second"]) if match["first"] else (match["month"], match["day"])
-    one, other = map(int, numbers)
-    for month, day, is_read in ((one, other, True), (other, one, match["first"])):
-        if is_read and 1 <= month <= 12 and 1 <= day <= 31:
-            yield MONTHS[month - 1], day
-
-
 def days_in(reading: Reading) -> dict[tuple[str, int], str]:
-    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
-    slashed = slashed_dates(reading)
-    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | plain_days(reading)
-
-
-def plain_days(reading: Reading) -> dict[tuple[str, int], str]:
+    """The days of the year that a text names, as month and day, with the words that say so."""
     days: dict[tuple[str, int], str] = {}
     for one, other in pairwise([token for token in reading.tokens if token.stem not in OF]):
         month, day = (one, other) if one.stem in MONTHS else (other, one)
@@ -527,21 +323,4 @@ def _counts(reading: Reading) -> tuple[Token, ...]:
 
 # How often
 
-_UNITS = {
-    unit.strip(): (words.strip(), adverbs.strip())
-    for unit, words, adverbs in (row.split("=>") for row in rows("rhythms"))
-}
-EACH_TIME = regex.compile(
-    rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
-)  # how often, not of how many
-RHYTHMS = {
-    unit: regex.compile(
-        r"\b(?:(?:an?|each|every|per|all|whole|entire|jede\w{0,2}|alle|ganze\w?|pro|im|am|par|chaque|"
-        rf"tou\w+|todos|cada|al|por|elk|ogni)[\s-](?:the |les |los |os )?(?:{words})\b"
-        rf"(?! (?:later|after|ago|before))|{adverbs or '(?!)'}\b|"
-        rf"(?:{words}) (?:after|by|in|um|für|tras) (?:{words})\b)|(?<=[\p{{L}}\p{{Nd}}]\s?)/\s?(?:{words}|{unit[0]})\b|"
-        rf"\b(?:{words})[\s-](?:round|long)\b",
-        regex.IGNORECASE,
-    )
-    for unit, (words, adverbs) in _UNITS.items()
-}
+EACH_TIME = pattern("each_time")
