@@ -55,7 +55,8 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
 
 
 _HEAD_CHARS = 4  # of a word and what follows it: enough to say of most words that no pattern begins so
-_BEGINNING = regex.compile(rf"\b(?=(\w[\w\W]{{0,{_HEAD_CHARS - 1}}}))")
+_MOST_BEGINNINGS = 1 << 15  # to be kept
+_BEGINNING = regex.compile(r"\b\w")
 _LETTER = regex.compile(r"\w")  # an order may also begin inside of a word: _ignore it_
 _OPENING = regex.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
@@ -160,19 +161,35 @@ def _places_of_orders(text: str) -> list[int]:
     places = [found.start() for found in at_sign.finditer(text)]
     places += [found.end() for found in _OPENING.finditer(text) if at_sentence.match(text, found.end())]
     at_word, at_order = _compiled(_ANY).match, _compiled(_START).match
-    words = (word.start() for word in _BEGINNING.finditer(text) if _may_begin(_ANY, word[1]))
-    places += [at for at in words if at_word(text, at)]
+    may_begin = _MayBegin.at(_ANY)
+    words = [word.start() for word in _BEGINNING.finditer(text)]
+    places += [at for at in words if may_begin[text[at : at + _HEAD_CHARS]] and at_word(text, at)]
+    may_begin = _MayBegin.at(_START)
     for found in _CLAUSE.finditer(text):
-        for at in {found.end(), found.start("lead")}:
-            if _may_begin(_START, text[at : at + _HEAD_CHARS]) and _LETTER.match(text, at) and at_order(text, at):
-                places.append(found.end())
+        end, lead = found.end(), found.start("lead")
+        for at in (end,) if end == lead else (end, lead):
+            if may_begin[text[at : at + _HEAD_CHARS]] and _LETTER.match(text, at) and at_order(text, at):
+                places.append(end)
                 break
     return places + [found.start() for found in _part("your_output").finditer(text) if _is_ordered(text, found.start())]
 
 
-@lru_cache(maxsize=1 << 14)
-def _may_begin(place: str, beginning: str) -> bool:
-    return _compiled(place).match(beginning, partial=True) is not None
+class _MayBegin(dict[str, bool]):
+    """By the beginning of a word, whether a pattern of the place may begin so; asked of every word of a page."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    @classmethod
+    @cache
+    def at(cls, place: str) -> _MayBegin:
+        return cls(place)
+
+    def __missing__(self, beginning: str) -> bool:
+        if len(self) >= _MOST_BEGINNINGS:
+            self.clear()
+        self[beginning] = _compiled(self._place).match(beginning, partial=True) is not None
+        return self[beginning]
 
 
 def _is_ordered(text: str, at: int) -> bool:
