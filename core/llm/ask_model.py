@@ -22,7 +22,7 @@ from core.model.codec import decode, encode
 from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, StoreError
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, EmbeddingModel, JobMemo, ToolCall, Vector, warm_up
-from core.text.growing_json import PartialJson, loose_texts, named, read_object
+from core.text.growing_json import PartialJson, loose_texts, named, read_object, thought_end
 from core.text.saying import say
 from core.text.sentences import is_chatter
 
@@ -384,7 +384,7 @@ def is_answer(text: str) -> bool:
 
 def read_prose(text: str) -> DraftAnswer | None:
     """Plain prose with its first paragraph as the summary, and the one it leads to; None for broken JSON or nothing."""
-    plain = _FENCE_LINE.sub("", _THOUGHT_END.split(text)[-1]).strip()
+    plain = _FENCE_LINE.sub("", text[thought_end(text) :]).strip()
     if plain.startswith(("{", "[{", "<think")) or plain.count('":') > 2 or len(plain.split()) < MIN_PROSE_WORDS:
         return None
     paragraphs = [_LABEL.sub("", part).strip() for part in re.split(r"\n\s*\n", plain)]
@@ -394,7 +394,6 @@ def read_prose(text: str) -> DraftAnswer | None:
     return DraftAnswer(summary, "\n\n".join(rest)) if summary else None
 
 
-_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 MAX_LEAD_WORDS = 12  # "Here is what I found:"
 _CITED = re.compile(r"\[\d")
 MIN_PROSE_WORDS = 4  # "I cannot answer." says nothing that can be checked

@@ -138,14 +138,14 @@ def _growing_start(text: str) -> int | None:
     blank = len(text) - len(text.lstrip())
     if text[blank : blank + 1] == "{":
         return blank
-    thought_end = _thought_end(text)
-    if not thought_end and text[blank : blank + 6].lower() == "<think":
+    behind = thought_end(text)
+    if not behind and text[blank : blank + 6].lower() == "<think":
         return None
-    opening = _OPENING.search(text, thought_end)
+    opening = _OPENING.search(text, behind)
     return opening.start() if opening else None
 
 
-def _thought_end(text: str) -> int:
+def thought_end(text: str) -> int:
     return max((thought.end() for thought in _THOUGHT_END.finditer(text)), default=0)
 
 
@@ -172,8 +172,8 @@ def _whole_list(text: str, schema: Mapping[str, Json]) -> dict[str, Json] | None
     properties = schema.get("properties")
     parts = properties if isinstance(properties, dict) else {}
     names = [name for name, part in parts.items() if isinstance(part, dict) and part.get("type") == "array"]
-    start = text.find("[", _thought_end(text))
-    brace = text.find("{", _thought_end(text))
+    start = text.find("[", thought_end(text))
+    brace = text.find("{", thought_end(text))
     if len(names) != 1 or len(_names(schema)) != 1 or start < 0 or 0 <= brace < start:
         return None
     end = _object_end(text, start)
@@ -270,7 +270,7 @@ def loose_texts(text: str, names: Collection[str]) -> dict[str, str]:
 
     For quotes within that are not escaped, and for what only looks like JSON: single or curly quotes, bare names.
     """
-    whole, found = text[_thought_end(text) :].strip("` \n"), dict[str, str]()
+    whole, found = text[thought_end(text) :].strip("` \n"), dict[str, str]()
     marks = list(re.finditer(_LOOSE_NAME.format(names="|".join(names)), whole))
     has_drafts = len({mark["name"] for mark in marks}) < len(marks)  # in each other
     if has_drafts or not whole.endswith("}") or _is_cut(whole):
