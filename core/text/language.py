@@ -73,7 +73,7 @@ _WORD_BONUS = 1.0  # for each function word
 _SCRIPT_BONUS = 2.0  # for the language that a script stands for
 
 
-@lru_cache(maxsize=2048)  # rules ask of each sentence again and again
+@lru_cache(maxsize=1 << 14)  # rules ask of each sentence again and again; sixty pages have as many
 def detect_language(text: str) -> str:
     """An ISO 639-1 code; `en` when nothing tells (names, numbers, a single word).
 
@@ -81,7 +81,6 @@ def detect_language(text: str) -> str:
     (py3langid), whose first use costs most of a second.
     """
     text = _ADDRESS.sub(" ", text)
-    letters = len(_LETTER.findall(text)) or 1
     tokens = _WORD.findall(text.casefold())
     scores = dict.fromkeys(_listed("small"), 0)
     for token in tokens:
@@ -89,9 +88,9 @@ def detect_language(text: str) -> str:
             scores[code] += 1
     best = max(scores.values())
     bonus = {code: _WORD_BONUS * score for code, score in scores.items()}
-    for script, code, kin, is_shared in _SCRIPTS:
+    for script, code, kin, is_shared in () if text.isascii() else _SCRIPTS:
         found = len(script.findall(text))
-        if found / letters > (_MIN_SCRIPT if best == 0 else _SURE_SCRIPT):
+        if found and found / len(_LETTER.findall(text)) > (_MIN_SCRIPT if best == 0 else _SURE_SCRIPT):
             own = next((name for name, telling in kin if len(telling.findall(text)) / found > _MIN_TELLING), code)
             return _identify(text, {own: _SCRIPT_BONUS}) if is_shared else own
     if not tokens or scores["en"] >= max(2, *(2 * score for code, score in scores.items() if code != "en")):
