@@ -90,7 +90,7 @@ def detect_language(text: str) -> str:
     bonus = {code: _WORD_BONUS * score for code, score in scores.items()}
     for script, code, kin, is_shared in () if text.isascii() else _SCRIPTS:
         found = len(script.findall(text))
-        if found and found / len(_LETTER.findall(text)) > (_MIN_SCRIPT if best == 0 else _SURE_SCRIPT):
+        if found / (len(_LETTER.findall(text)) or 1) > (_MIN_SCRIPT if best == 0 else _SURE_SCRIPT):
             own = next((name for name, telling in kin if len(telling.findall(text)) / found > _MIN_TELLING), code)
             return _identify(text, {own: _SCRIPT_BONUS}) if is_shared else own
     if not tokens or scores["en"] >= max(2, *(2 * score for code, score in scores.items() if code != "en")):
