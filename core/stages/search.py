@@ -293,7 +293,7 @@ async def _read_all(
 
 async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str]) -> Source | None:
     """None for a page that cannot be read and of which there is no extract; `late` takes it when it is too slow."""
-    take = partial(gathering.deps.turns.take, nearness=Nearness.RANKING)  # an abstract or extract: short, unlike pages
+    take = partial(gathering.deps.turns.take, nearness=Nearness.READING)
     if hit.is_complete:
         others.arrived()
         return await take(make_source, gathering, hit, hit.text)

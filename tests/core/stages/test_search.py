@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -25,7 +25,6 @@ from core.model.ports import Vector
 from core.model.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.model.works import WorkIds
 from core.pipeline.deps import REST_S, Deps, Setbacks
-from core.pipeline.limits import ComputingTurns, Nearness
 from core.pipeline.tracing import WatchedSearch
 from core.presentation.wording import STILL_READING
 from core.stages.gathering import Gathering
@@ -509,29 +508,6 @@ async def test_a_page_that_has_come_is_not_late_for_other_jobs_that_compute() ->
 
     assert [source.extract_of_page for source in found.sources] == ["", ""]
     assert found.search_metadata.pages_late == 0
-
-
-class Noted(ComputingTurns):
-    """Keeps how near each piece of work was said to be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[Nearness] = []
-
-    async def take(self, work: Callable, *args: object, nearness: Nearness = Nearness.LATER) -> object:  # type: ignore[type-arg]
-        self.asked.append(nearness)
-        return await super().take(work, *args, nearness=nearness)
-
-
-async def test_an_abstract_does_not_wait_behind_the_pages_of_others() -> None:
-    """It is a moment's work, and somebody's first sentence may wait for it."""
-    turns = Noted()
-    deps = make_deps(search=[FakeSearch("a", [hit("https://a.example/1", PURR, is_complete=True)])])
-
-    await collect(replace(deps, turns=turns), "a")
-
-    assert turns.asked
-    assert max(turns.asked) < Nearness.READING
 
 
 async def test_what_was_left_behind_joins_the_next_round() -> None:
