@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import io
 import logging
 import shutil
 import zlib
@@ -17,9 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from adapters.search.service import Fetcher, PlacesOf, clean_line
 from core.model.codec import decode, encode
@@ -41,6 +41,8 @@ EVERYBODY = ""  # whose the places in GORKD_FILES are: of all who may search the
 MAX_PAGES = 2_000  # of one place
 MAX_LISTS = 50  # sitemaps below one index (sitemaps.org allows 50,000)
 MAX_LIST_BYTES = 10_000_000  # sitemaps.org allows 50 MB; half a million addresses are no corpus
+MAX_ELEMENTS = 100_000  # of a list before its last page; such a list takes a second at most
+MAX_ADDRESS_CHARS = 2_000
 LIST_S = 30.0  # for one list
 TICK_S = 60.0  # between looks at what is due
 SAVE_EVERY = 20  # pages; a process that is killed reads so many again
@@ -48,8 +50,16 @@ TRUSTED_FOR = timedelta(days=7)  # a sitemap's word that a page has not changed
 _GONE = frozenset({404, 410})
 _GZIP = b"\x1f\x8b"
 _STATE = "place.json"
+_PIECE_BYTES = 1 << 16  # of a list, between looks at whether it goes on
+_MAX_CHANGED_CHARS = 100
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 
 ListingKind = Literal["page", "list", "sitemap", "feed"]
+_ROOTS: Mapping[str, ListingKind] = {
+    "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "RDF": "feed",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -289,10 +299,11 @@ def read_listing(url: str, content: bytes) -> Listing:
 
 def _read_addresses(text: str) -> Listing:
     """Addresses one a line, with comments after #; anything else is a page."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    named = dict.fromkeys(said for line in text.splitlines() if (said := line.strip()) and not said.startswith("#"))
+    lines = list(islice(named, MAX_PAGES))
     if not lines or not all(is_address(line) for line in lines):
         return Listing("page")
-    return Listing("list", tuple(Listed(line) for line in dict.fromkeys(lines)))
+    return Listing("list", tuple(map(Listed, lines)))
 
 
 def is_address(text: str) -> bool:
@@ -307,42 +318,105 @@ def is_address(text: str) -> bool:
 def _read_xml(url: str, content: bytes) -> Listing:
     from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    try:
-        root = etree.fromstring(content, parser)
-    except etree.XMLSyntaxError:
-        return Listing("page")
-    kind = etree.QName(root).localname if root is not None and isinstance(root.tag, str) else ""
-    if kind in ("rss", "feed", "RDF"):
-        return _read_feed(url, content)
-    if kind not in ("urlset", "sitemapindex"):
-        return Listing("page")
-    # "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)
-    site = (urlsplit(url).hostname or "").removeprefix("www.")
-    named = [
-        Listed(place, (entry.findtext("{*}lastmod") or "").strip())
-        for entry in root.iterfind("{*}*")
-        if is_address(place := (entry.findtext("{*}loc") or "").strip())
-        and (not site or (urlsplit(place).hostname or "").removeprefix("www.") == site)
-    ]
-    if kind == "sitemapindex":
-        return Listing("sitemap", lists=tuple(dict.fromkeys(one.url for one in named)))
-    return Listing("sitemap", tuple({one.url: one for one in named}.values()))
+    read = _ListReader(url)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, target=read)
+    with suppress(etree.XMLSyntaxError):
+        for start in range(0, len(content), _PIECE_BYTES):
+            parser.feed(content[start : start + _PIECE_BYTES])
+            if read.has_enough:
+                break
+        else:
+            parser.close()
+    return read.listing()
 
 
-def _read_feed(url: str, content: bytes) -> Listing:
-    import feedparser
+class _ListReader:
+    """Hears of a list while it is parsed, and keeps the addresses of its entries alone: it may be made to do harm."""
 
-    # From a stream, because it would take bytes for a file's name; what it is given it never fetches.
-    parsed = feedparser.parse(io.BytesIO(content), response_headers={"content-location": url}, sanitize_html=False)
-    entries = {
-        str(entry.get("link")): Listed(
-            str(entry.get("link")), str(entry.get("updated") or entry.get("published") or "")
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._root = ""
+        self._bases: list[str] = [url]  # by depth (xml:base)
+        self._entry_depth = 0  # of the entry that is open; 0 for none
+        self._entry: dict[str, str] = {}
+        self._words: list[str] | None = None  # of the part of the entry that is open
+        self._elements = 0
+        self._named: dict[str, Listed] = {}
+
+    @property
+    def has_enough(self) -> bool:
+        """Raises `PageUnreadable`."""
+        if self._elements > MAX_ELEMENTS:
+            raise PageUnreadable(self._url, f"more than {MAX_ELEMENTS:,} elements")
+        return len(self._named) >= MAX_PAGES or bool(self._root and self._root not in _ROOTS)
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        name, depth = _local(tag), len(self._bases)
+        self._elements += 1
+        self._root = self._root or name
+        base = self._bases[-1]
+        self._bases.append(_joined(base, attributes[_BASE]) or base if _BASE in attributes else base)
+        if not self._entry_depth and depth > 1 and name in _ENTRIES:
+            self._entry_depth, self._entry = depth, {}
+        elif self._entry_depth and depth == self._entry_depth + 1:
+            self._words = []
+            if name == "link" and "href" in attributes and attributes.get("type", "text/html") in _HTML_TYPES:
+                if attributes.get("rel", "alternate") == "alternate":
+                    self._words = [attributes["href"]]
+            elif name == "guid" and attributes.get("isPermaLink", "true") != "true":
+                self._words = None
+
+    def data(self, text: str) -> None:
+        if self._words is not None and len(self._bases) == self._entry_depth + 2:
+            self._words.append(text)
+
+    def end(self, tag: str) -> None:
+        base = self._bases.pop()
+        depth = len(self._bases)
+        if self._entry_depth and depth == self._entry_depth + 1 and self._words is not None:
+            said = "".join(self._words).strip()
+            if said:
+                self._entry.setdefault(_local(tag), _joined(base, said) if _local(tag) == "link" else said)
+            self._words = None
+        elif depth == self._entry_depth:
+            self._keep()
+            self._entry_depth = 0
+
+    def close(self) -> None:
+        """As lxml asks for."""
+
+    def _keep(self) -> None:
+        said = self._entry
+        place = said.get("loc") or said.get("link") or said.get("guid") or ""
+        changed = next(
+            (said[name] for name in ("lastmod", "updated", "date", "published", "pubDate") if name in said), ""
         )
-        for entry in parsed.entries
-        if is_address(str(entry.get("link") or ""))
-    }
-    return Listing("feed", tuple(entries.values()))
+        if len(place) <= MAX_ADDRESS_CHARS and is_address(place) and self._is_of_site(place):
+            self._named[place] = Listed(place, changed[:_MAX_CHANGED_CHARS])
+
+    def _is_of_site(self, place: str) -> bool:
+        """ "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)."""
+        site = (urlsplit(self._url).hostname or "").removeprefix("www.")
+        is_same = (urlsplit(place).hostname or "").removeprefix("www.") == site
+        return is_same or not site or self._root not in ("urlset", "sitemapindex")
+
+    def listing(self) -> Listing:
+        if self._root == "sitemapindex":
+            return Listing("sitemap", lists=tuple(self._named))
+        kind = _ROOTS.get(self._root, "page")
+        return Listing(kind, tuple(self._named.values()) if kind != "page" else ())
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _joined(base: str, address: str) -> str:
+    """ "" for what is no address, or a longer one than there are."""
+    with suppress(ValueError):
+        if len(address) <= MAX_ADDRESS_CHARS:
+            return urljoin(base, address)
+    return ""
 
 
 def _unpacked(url: str, content: bytes) -> bytes:

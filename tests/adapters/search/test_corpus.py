@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
@@ -16,7 +18,7 @@ import pytest_asyncio
 
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
-from adapters.search.corpus import Corpus, Listed, Listing, read_listing
+from adapters.search.corpus import MAX_PAGES, Corpus, Listed, Listing, read_listing
 from adapters.search.files import FileIndex, FileSearch, names_pages, parse_paths, parse_places
 from core.model.errors import FetchError
 from core.model.job import LOCAL, Scope
@@ -345,6 +347,20 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
             id="Atom with a relative link",
         ),
         pytest.param(
+            b'<feed xml:base="https://y.example/b/"><entry><link rel="self" href="s"/><link type="image/png" href="p"/>'
+            b'<link href="a"/><published>2026</published><source><link href="of-another"/></source></entry></feed>',
+            Listing("feed", (Listed("https://y.example/b/a", "2026"),)),
+            id="Atom with many links and a base",
+        ),
+        pytest.param(
+            b"<rss><channel><link>https://x.example/</link>"
+            b"<item><guid>https://x.example/a</guid><pubDate>1 Mar 2026</pubDate></item>"
+            b'<item><guid isPermaLink="false">https://x.example/b</guid></item>'
+            b"<item><title>&nbsp;</title><link><![CDATA[ https://x.example/c?d=1&e=2 ]]></link></item></channel></rss>",
+            Listing("feed", (Listed("https://x.example/a", "1 Mar 2026"), Listed("https://x.example/c?d=1&e=2"))),
+            id="RSS with links in other places",
+        ),
+        pytest.param(
             b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>',
             Listing("sitemap"),
             id="an entity that reads a file",
@@ -353,6 +369,32 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
 )
 def test_a_list_is_told_by_its_content(content: bytes, expected: Listing) -> None:
     assert read_listing("https://x.example/list", content) == expected
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("<rss><channel>" + "<a>" * 300_000, id="deep"),
+        pytest.param("<rss><channel>" + "<item><link>https://x.example/</link></item>" * 225_000, id="long"),
+        pytest.param("<rss><channel>" + "<a/>" * 2_000_000, id="many"),
+        pytest.param(
+            f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><rss><item><link href="&l9;"/></item></rss>', id="laughs"
+        ),
+        pytest.param(f'<rss xml:base="https://x/{"a" * 5_000_000}">' + '<i xml:base="b"/>' * 80_000, id="bases"),
+        pytest.param("\n".join(f"https://x.example/{number}" for number in range(400_000)), id="addresses"),
+    ],
+)
+def test_a_hostile_list_costs_little_or_is_refused(content: str) -> None:
+    """It names no more pages than are read of a place, for the price of a page or two."""
+    began = time.process_time()
+
+    with suppress(FetchError):
+        assert len(read_listing("https://x.example/list", content.encode()).pages) < 2 * MAX_PAGES
+
+    assert time.process_time() - began < 3  # seconds of a processor; one where it is idle
 
 
 def test_a_packed_list_that_grows_without_end_is_refused() -> None:
