@@ -45,6 +45,8 @@ MAX_ELEMENTS = 100_000  # of a list before its last page; such a list takes a se
 MAX_ADDRESS_CHARS = 2_000
 LIST_S = 30.0  # for one list
 TICK_S = 60.0  # between looks at what is due
+AT_ONCE = 4  # tenants, and places of each: a quarter of what the fetcher reads at once; the rest is for questions
+PLACE_S = 120.0  # of a look for one place, which goes on in the next; and before the last of a tenant's begins
 SAVE_EVERY = 20  # pages; a process that is killed reads so many again
 TRUSTED_FOR = timedelta(days=7)  # a sitemap's word that a page has not changed
 _GONE = frozenset({404, 410})
@@ -110,6 +112,7 @@ class PlaceState:
     listings: tuple[ReadListing, ...] = ()
     pages: tuple[CorpusPage, ...] = ()
     read_at: datetime | None = None
+    after: str = ""  # the page that was read last, where not all could be
 
 
 @dataclass
@@ -127,6 +130,7 @@ class Corpus:
     _reading: asyncio.Task[None] | None = field(default=None, repr=False)
     _first: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _unread: set[tuple[str, str]] = field(default_factory=set, repr=False)  # tenants and their places
+    _tried: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)  # when, by the loop's clock
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # as the index names its files
@@ -159,17 +163,23 @@ class Corpus:
             self._reading = None
 
     async def read_due(self) -> None:
-        """One look at all places. One process at a time; raises `StoreError` and `OSError`."""
+        """One look at all places, as far as each comes in its time. One process at a time; raises `StoreError` and
+        `OSError`.
+        """
         wanted = {EVERYBODY: tuple(self.own), **{key: tuple(places) for key, places in (await self.others()).items()}}
         with _alone(self.folder) as is_alone:
             if not is_alone:
                 return
-            self._unread &= {(tenant, address) for tenant, addresses in wanted.items() for address in addresses}
             await asyncio.to_thread(self._leave, wanted)
+            due = await asyncio.to_thread(self._due, wanted)
+            states = [(tenant, state) for tenant, places in due.items() for state in places]
+            # Those that are not due another process may have read.
+            self._unread = {(tenant, state.address) for tenant, state in states if state.read_at is None}
+            self._tried = {key: at for key, at in self._tried.items() if key[1] in wanted.get(key[0], ())}
+            turns = asyncio.Semaphore(AT_ONCE)
             async with asyncio.TaskGroup() as group:
-                for tenant, addresses in wanted.items():
-                    for address in addresses:
-                        group.create_task(self._read_if_due(tenant, address))
+                for tenant, places in due.items():
+                    group.create_task(self._read_places(tenant, places, turns))
 
     async def _keep_reading(self) -> None:
         while True:
@@ -188,23 +198,43 @@ class Corpus:
                 if place not in keep:
                     shutil.rmtree(place, ignore_errors=True)
 
-    async def _read_if_due(self, tenant: str, address: str) -> None:
-        place = self._place(tenant, address)
-        state = await asyncio.to_thread(_load, place, address)
-        if state.read_at is not None and self.clock() - state.read_at < self.every:
-            self._unread.discard((tenant, address))  # another process may have read it
-            return
-        if state.read_at is None:
-            self._unread.add((tenant, address))
+    def _due(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[PlaceState]]:
+        now = self.clock()
+        states = {key: [_load(self._place(key, one), one) for one in addresses] for key, addresses in wanted.items()}
+        return {
+            tenant: [one for one in places if one.read_at is None or now - one.read_at >= self.every]
+            for tenant, places in states.items()
+        }
+
+    async def _read_places(self, tenant: str, places: Sequence[PlaceState], turns: asyncio.Semaphore) -> None:
+        """Those whose turn was longest ago first; those that are not reached have theirs in the next look."""
+        clock = asyncio.get_running_loop().time
+        waiting = iter(sorted(places, key=lambda one: self._tried.get((tenant, one.address), 0.0)))
+
+        async def read_on(until: float) -> None:
+            for state in waiting:
+                if clock() >= until:
+                    return
+                self._tried[tenant, state.address] = clock()
+                await self._read_place(tenant, state)
+
+        async with turns, asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(read_on(clock() + PLACE_S))
+
+    async def _read_place(self, tenant: str, state: PlaceState) -> None:
         try:
-            with _kept_up(place, state) as reading:
-                await self._read(reading)
+            with _kept_up(self._place(tenant, state.address), state) as reading:
+                async with asyncio.timeout(PLACE_S):
+                    await self._read(reading)
+        except TimeoutError:
+            log.info("a corpus goes on in the next look", extra={"host": urlsplit(state.address).hostname})
         except Exception:  # the boundary of one place: the others are read, and it is tried again
             log.exception("a corpus was not read")
         else:
             log.info("a corpus was read", extra={"pages": len(reading.pages)})
             if reading.read_at is not None:
-                self._unread.discard((tenant, address))
+                self._unread.discard((tenant, state.address))
 
     async def _read(self, reading: _Reading) -> None:
         try:
@@ -222,9 +252,12 @@ class Corpus:
         wanted = dict(list(wanted.items())[:MAX_PAGES])
         for url in reading.pages.keys() - wanted.keys():
             reading.drop(url)
-        for url, changed in wanted.items():  # one after the other: nobody waits for it
-            await self._read_page(reading, url, changed)
-        reading.read_at = self.clock()
+        urls = list(wanted)
+        left = urls[urls.index(reading.after) + 1 :] if reading.after in wanted else urls
+        for url in left:  # one after the other: nobody waits for it
+            await self._read_page(reading, url, wanted[url])
+            reading.after = url
+        reading.after, reading.read_at = "", self.clock()
 
     async def _wanted(self, reading: _Reading) -> tuple[ListingKind, dict[str, str]]:
         """The pages that the place names now, by address, with when they changed."""
@@ -448,7 +481,7 @@ class _Reading:
         self.address = state.address
         self.listings = state.listings
         self.pages = {page.url: page for page in state.pages}
-        self.read_at = state.read_at
+        self.read_at, self.after = state.read_at, state.after
         self._folder = folder
         self._unsaved = 0
 
@@ -471,7 +504,7 @@ class _Reading:
         self._file(url).unlink(missing_ok=True)
 
     def save(self) -> None:
-        state = PlaceState(self.address, self.listings, tuple(self.pages.values()), self.read_at)
+        state = PlaceState(self.address, self.listings, tuple(self.pages.values()), self.read_at, self.after)
         _write(self._folder / _STATE, encode(state))
         self._unsaved = 0
 

@@ -273,6 +273,71 @@ class Silent:
         return await self.fetch(url), b""
 
 
+class Slow:
+    """A fetcher that never gets an answer from a host whose name begins with `silent`, nor for what is in `silent`."""
+
+    def __init__(self, fetcher: WebPages) -> None:
+        self._fetcher = fetcher
+        self.silent: set[str] = set()
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        await self._may_wait(url)
+        return await self._fetcher.fetch(url, known=known)
+
+    async def fetch_raw(
+        self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
+    ) -> tuple[Page, bytes]:
+        await self._may_wait(url)
+        return await self._fetcher.fetch_raw(url, known=known, max_bytes=max_bytes, within_s=within_s)
+
+    async def _may_wait(self, url: str) -> None:
+        if url in self.silent or url.startswith("https://silent"):
+            await asyncio.Event().wait()
+
+
+@in_one_loop
+async def test_slow_places_hold_up_neither_their_workspace_nor_others(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workspace's time in a look is bounded; the places that it did not reach come first in the next."""
+    monkeypatch.setattr("adapters.search.corpus.PLACE_S", 1.0)
+    async with WebWorld({"/one": page("One", "hawser"), "/two": page("Two", "hawser")}) as world:
+        reader = Reader(fetcher, tmp_path)
+        reader.corpus.fetcher = Slow(fetcher)
+        silent = [f"https://silent.example/{number}" for number in range(6)]
+        reader.others = {T1.tenant: [*silent, world.url("/one")], T2.tenant: [world.url("/two")]}
+
+        async with asyncio.timeout(20):
+            await reader.read()
+            first = [await reader.paths("hawser", scope) for scope in (T1, T2)]
+            await reader.read()
+
+        assert first == [set(), {"/two"}]
+        assert await reader.paths("hawser", T1) == {"/one"}
+        assert (reader.corpus.is_unread(T1.tenant), reader.corpus.is_unread(T2.tenant)) == (True, False)
+
+
+@in_one_loop
+async def test_a_place_that_takes_too_long_goes_on_where_it_was(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.search.corpus.PLACE_S", 2.0)
+    async with WebWorld({name: page(name, "hawser") for name in ("/1", "/2", "/3")}) as world:
+        world.pages["/sitemap.xml"] = sitemap(*map(world.url, ("/1", "/2", "/3")))
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+        reader.corpus.fetcher = slow = Slow(fetcher)
+        slow.silent.add(world.url("/2"))
+        await reader.read()
+        before = await reader.paths("hawser")
+        slow.silent.clear()
+
+        await reader.read()
+
+        assert before == {"/1"}
+        assert await reader.paths("hawser") == {"/1", "/2", "/3"}
+        assert [len(world.asked(name)) for name in ("/1", "/2", "/3")] == [1, 1, 1]
+
+
 @in_one_loop
 async def test_a_question_hardly_waits_for_a_first_reading_and_is_told_of_it(fetcher: WebPages, tmp_path: Path) -> None:
     """What is stored answers; somebody whose pages are all read is told nothing."""
