@@ -27,6 +27,7 @@ from adapters.pages.body import decode_page
 from adapters.pages.extract import extract_html
 from adapters.pages.fetch import RobotsRules
 from adapters.search import service
+from adapters.search.corpus import read_listing
 from adapters.search.service import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
 from adapters.web.prose import highlighted, quoted, safe_link
@@ -174,6 +175,8 @@ READERS: Mapping[str, Reader] = {
     "a question without_addresses": without_given_addresses,
     "addresses_in a model's words": model_addresses,
     "with_plain_addresses": with_plain_addresses,
+    "read_listing": lambda text: read_listing("https://a.example/", text.encode(errors="replace")),
+    "read_listing of a feed": lambda text: read_listing("https://a.example/", f"<rss>{text}".encode(errors="replace")),
     "canonical_url": canonical_url,
     "canonical_url of a path": lambda text: canonical_url(f"https://a.example/{text}"),
     "canonical_url of a query": lambda text: canonical_url(f"https://a.example/?{text}"),

@@ -204,6 +204,7 @@ class Connection:
                 proxy=self.endpoint.proxies.of(self.endpoint.base_url),
                 verify=authorities(),
                 trust_env=False,
+                follow_redirects=False,  # the prompt would go to a host that nobody configured
                 timeout=timeout(60.0),
             ),
             timeout=timeout(60.0),

@@ -189,6 +189,11 @@ def _wrong_address(exc: Exception, endpoint: Endpoint) -> ModelError:
 def _status(exc: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     """An HTTP status that is not success; the words in its body say more than the number."""
     said = f"{endpoint.host}: HTTP {exc.status_code}: {endpoint.redact(exc.message)}"
+    if exc.response.next_request is not None:
+        url = exc.response.next_request.url
+        place = f"{url.scheme}://{url.netloc.decode()}"  # the rest may hold a token
+        mend = f"nothing is sent there unless {endpoint.url_setting} names it"
+        return ModelRejected(said, operator_message=f"The model endpoint points to {place}; {mend}.")
     codes = (_codes(exc) - _REQUEST_CODES) | {str(exc.status_code)}
     wait_s = retry_after_s(exc.response.headers)
     known = _by_words(exc, said, codes, endpoint, wait_s=wait_s) or _by_code(codes, said, endpoint, wait_s=wait_s)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import io
 import logging
 import shutil
 import zlib
@@ -17,9 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from adapters.search.service import Fetcher, PlacesOf, clean_line
 from core.model.codec import decode, encode
@@ -41,15 +41,27 @@ EVERYBODY = ""  # whose the places in GORKD_FILES are: of all who may search the
 MAX_PAGES = 2_000  # of one place
 MAX_LISTS = 50  # sitemaps below one index (sitemaps.org allows 50,000)
 MAX_LIST_BYTES = 10_000_000  # sitemaps.org allows 50 MB; half a million addresses are no corpus
+MAX_ELEMENTS = 100_000  # of a list before its last page; such a list takes a second at most
+MAX_ADDRESS_CHARS = 2_000
 LIST_S = 30.0  # for one list
 TICK_S = 60.0  # between looks at what is due
+AT_ONCE = 4  # tenants, and places of each: a quarter of what the fetcher reads at once; the rest is for questions
+PLACE_S = 120.0  # of a look for one place, which goes on in the next; and before the last of a tenant's begins
 SAVE_EVERY = 20  # pages; a process that is killed reads so many again
 TRUSTED_FOR = timedelta(days=7)  # a sitemap's word that a page has not changed
 _GONE = frozenset({404, 410})
 _GZIP = b"\x1f\x8b"
 _STATE = "place.json"
+_PIECE_BYTES = 1 << 16  # of a list, between looks at whether it goes on
+_MAX_CHANGED_CHARS = 100
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 
 ListingKind = Literal["page", "list", "sitemap", "feed"]
+_ROOTS: Mapping[str, ListingKind] = {
+    "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "RDF": "feed",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,7 @@ class PlaceState:
     listings: tuple[ReadListing, ...] = ()
     pages: tuple[CorpusPage, ...] = ()
     read_at: datetime | None = None
+    after: str = ""  # the page that was read last, where not all could be
 
 
 @dataclass
@@ -117,6 +130,7 @@ class Corpus:
     _reading: asyncio.Task[None] | None = field(default=None, repr=False)
     _first: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _unread: set[tuple[str, str]] = field(default_factory=set, repr=False)  # tenants and their places
+    _tried: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)  # when, by the loop's clock
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # as the index names its files
@@ -149,17 +163,23 @@ class Corpus:
             self._reading = None
 
     async def read_due(self) -> None:
-        """One look at all places. One process at a time; raises `StoreError` and `OSError`."""
+        """One look at all places, as far as each comes in its time. One process at a time; raises `StoreError` and
+        `OSError`.
+        """
         wanted = {EVERYBODY: tuple(self.own), **{key: tuple(places) for key, places in (await self.others()).items()}}
         with _alone(self.folder) as is_alone:
             if not is_alone:
                 return
-            self._unread &= {(tenant, address) for tenant, addresses in wanted.items() for address in addresses}
             await asyncio.to_thread(self._leave, wanted)
+            due = await asyncio.to_thread(self._due, wanted)
+            states = [(tenant, state) for tenant, places in due.items() for state in places]
+            # Those that are not due another process may have read.
+            self._unread = {(tenant, state.address) for tenant, state in states if state.read_at is None}
+            self._tried = {key: at for key, at in self._tried.items() if key[1] in wanted.get(key[0], ())}
+            turns = asyncio.Semaphore(AT_ONCE)
             async with asyncio.TaskGroup() as group:
-                for tenant, addresses in wanted.items():
-                    for address in addresses:
-                        group.create_task(self._read_if_due(tenant, address))
+                for tenant, places in due.items():
+                    group.create_task(self._read_places(tenant, places, turns))
 
     async def _keep_reading(self) -> None:
         while True:
@@ -178,23 +198,43 @@ class Corpus:
                 if place not in keep:
                     shutil.rmtree(place, ignore_errors=True)
 
-    async def _read_if_due(self, tenant: str, address: str) -> None:
-        place = self._place(tenant, address)
-        state = await asyncio.to_thread(_load, place, address)
-        if state.read_at is not None and self.clock() - state.read_at < self.every:
-            self._unread.discard((tenant, address))  # another process may have read it
-            return
-        if state.read_at is None:
-            self._unread.add((tenant, address))
+    def _due(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[PlaceState]]:
+        now = self.clock()
+        states = {key: [_load(self._place(key, one), one) for one in addresses] for key, addresses in wanted.items()}
+        return {
+            tenant: [one for one in places if one.read_at is None or now - one.read_at >= self.every]
+            for tenant, places in states.items()
+        }
+
+    async def _read_places(self, tenant: str, places: Sequence[PlaceState], turns: asyncio.Semaphore) -> None:
+        """Those whose turn was longest ago first; those that are not reached have theirs in the next look."""
+        clock = asyncio.get_running_loop().time
+        waiting = iter(sorted(places, key=lambda one: self._tried.get((tenant, one.address), 0.0)))
+
+        async def read_on(until: float) -> None:
+            for state in waiting:
+                if clock() >= until:
+                    return
+                self._tried[tenant, state.address] = clock()
+                await self._read_place(tenant, state)
+
+        async with turns, asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(read_on(clock() + PLACE_S))
+
+    async def _read_place(self, tenant: str, state: PlaceState) -> None:
         try:
-            with _kept_up(place, state) as reading:
-                await self._read(reading)
+            with _kept_up(self._place(tenant, state.address), state) as reading:
+                async with asyncio.timeout(PLACE_S):
+                    await self._read(reading)
+        except TimeoutError:
+            log.info("a corpus goes on in the next look", extra={"host": urlsplit(state.address).hostname})
         except Exception:  # the boundary of one place: the others are read, and it is tried again
             log.exception("a corpus was not read")
         else:
             log.info("a corpus was read", extra={"pages": len(reading.pages)})
             if reading.read_at is not None:
-                self._unread.discard((tenant, address))
+                self._unread.discard((tenant, state.address))
 
     async def _read(self, reading: _Reading) -> None:
         try:
@@ -212,9 +252,12 @@ class Corpus:
         wanted = dict(list(wanted.items())[:MAX_PAGES])
         for url in reading.pages.keys() - wanted.keys():
             reading.drop(url)
-        for url, changed in wanted.items():  # one after the other: nobody waits for it
-            await self._read_page(reading, url, changed)
-        reading.read_at = self.clock()
+        urls = list(wanted)
+        left = urls[urls.index(reading.after) + 1 :] if reading.after in wanted else urls
+        for url in left:  # one after the other: nobody waits for it
+            await self._read_page(reading, url, wanted[url])
+            reading.after = url
+        reading.after, reading.read_at = "", self.clock()
 
     async def _wanted(self, reading: _Reading) -> tuple[ListingKind, dict[str, str]]:
         """The pages that the place names now, by address, with when they changed."""
@@ -289,10 +332,11 @@ def read_listing(url: str, content: bytes) -> Listing:
 
 def _read_addresses(text: str) -> Listing:
     """Addresses one a line, with comments after #; anything else is a page."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    named = dict.fromkeys(said for line in text.splitlines() if (said := line.strip()) and not said.startswith("#"))
+    lines = list(islice(named, MAX_PAGES))
     if not lines or not all(is_address(line) for line in lines):
         return Listing("page")
-    return Listing("list", tuple(Listed(line) for line in dict.fromkeys(lines)))
+    return Listing("list", tuple(map(Listed, lines)))
 
 
 def is_address(text: str) -> bool:
@@ -307,42 +351,105 @@ def is_address(text: str) -> bool:
 def _read_xml(url: str, content: bytes) -> Listing:
     from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    try:
-        root = etree.fromstring(content, parser)
-    except etree.XMLSyntaxError:
-        return Listing("page")
-    kind = etree.QName(root).localname if root is not None and isinstance(root.tag, str) else ""
-    if kind in ("rss", "feed", "RDF"):
-        return _read_feed(url, content)
-    if kind not in ("urlset", "sitemapindex"):
-        return Listing("page")
-    # "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)
-    site = (urlsplit(url).hostname or "").removeprefix("www.")
-    named = [
-        Listed(place, (entry.findtext("{*}lastmod") or "").strip())
-        for entry in root.iterfind("{*}*")
-        if is_address(place := (entry.findtext("{*}loc") or "").strip())
-        and (not site or (urlsplit(place).hostname or "").removeprefix("www.") == site)
-    ]
-    if kind == "sitemapindex":
-        return Listing("sitemap", lists=tuple(dict.fromkeys(one.url for one in named)))
-    return Listing("sitemap", tuple({one.url: one for one in named}.values()))
+    read = _ListReader(url)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, target=read)
+    with suppress(etree.XMLSyntaxError):
+        for start in range(0, len(content), _PIECE_BYTES):
+            parser.feed(content[start : start + _PIECE_BYTES])
+            if read.has_enough:
+                break
+        else:
+            parser.close()
+    return read.listing()
 
 
-def _read_feed(url: str, content: bytes) -> Listing:
-    import feedparser
+class _ListReader:
+    """Hears of a list while it is parsed, and keeps the addresses of its entries alone: it may be made to do harm."""
 
-    # From a stream, because it would take bytes for a file's name; what it is given it never fetches.
-    parsed = feedparser.parse(io.BytesIO(content), response_headers={"content-location": url}, sanitize_html=False)
-    entries = {
-        str(entry.get("link")): Listed(
-            str(entry.get("link")), str(entry.get("updated") or entry.get("published") or "")
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._root = ""
+        self._bases: list[str] = [url]  # by depth (xml:base)
+        self._entry_depth = 0  # of the entry that is open; 0 for none
+        self._entry: dict[str, str] = {}
+        self._words: list[str] | None = None  # of the part of the entry that is open
+        self._elements = 0
+        self._named: dict[str, Listed] = {}
+
+    @property
+    def has_enough(self) -> bool:
+        """Raises `PageUnreadable`."""
+        if self._elements > MAX_ELEMENTS:
+            raise PageUnreadable(self._url, f"more than {MAX_ELEMENTS:,} elements")
+        return len(self._named) >= MAX_PAGES or bool(self._root and self._root not in _ROOTS)
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        name, depth = _local(tag), len(self._bases)
+        self._elements += 1
+        self._root = self._root or name
+        base = self._bases[-1]
+        self._bases.append(_joined(base, attributes[_BASE]) or base if _BASE in attributes else base)
+        if not self._entry_depth and depth > 1 and name in _ENTRIES:
+            self._entry_depth, self._entry = depth, {}
+        elif self._entry_depth and depth == self._entry_depth + 1:
+            self._words = []
+            if name == "link" and "href" in attributes and attributes.get("type", "text/html") in _HTML_TYPES:
+                if attributes.get("rel", "alternate") == "alternate":
+                    self._words = [attributes["href"]]
+            elif name == "guid" and attributes.get("isPermaLink", "true") != "true":
+                self._words = None
+
+    def data(self, text: str) -> None:
+        if self._words is not None and len(self._bases) == self._entry_depth + 2:
+            self._words.append(text)
+
+    def end(self, tag: str) -> None:
+        base = self._bases.pop()
+        depth = len(self._bases)
+        if self._entry_depth and depth == self._entry_depth + 1 and self._words is not None:
+            said = "".join(self._words).strip()
+            if said:
+                self._entry.setdefault(_local(tag), _joined(base, said) if _local(tag) == "link" else said)
+            self._words = None
+        elif depth == self._entry_depth:
+            self._keep()
+            self._entry_depth = 0
+
+    def close(self) -> None:
+        """As lxml asks for."""
+
+    def _keep(self) -> None:
+        said = self._entry
+        place = said.get("loc") or said.get("link") or said.get("guid") or ""
+        changed = next(
+            (said[name] for name in ("lastmod", "updated", "date", "published", "pubDate") if name in said), ""
         )
-        for entry in parsed.entries
-        if is_address(str(entry.get("link") or ""))
-    }
-    return Listing("feed", tuple(entries.values()))
+        if len(place) <= MAX_ADDRESS_CHARS and is_address(place) and self._is_of_site(place):
+            self._named[place] = Listed(place, changed[:_MAX_CHANGED_CHARS])
+
+    def _is_of_site(self, place: str) -> bool:
+        """ "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)."""
+        site = (urlsplit(self._url).hostname or "").removeprefix("www.")
+        is_same = (urlsplit(place).hostname or "").removeprefix("www.") == site
+        return is_same or not site or self._root not in ("urlset", "sitemapindex")
+
+    def listing(self) -> Listing:
+        if self._root == "sitemapindex":
+            return Listing("sitemap", lists=tuple(self._named))
+        kind = _ROOTS.get(self._root, "page")
+        return Listing(kind, tuple(self._named.values()) if kind != "page" else ())
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _joined(base: str, address: str) -> str:
+    """ "" for what is no address, or a longer one than there are."""
+    with suppress(ValueError):
+        if len(address) <= MAX_ADDRESS_CHARS:
+            return urljoin(base, address)
+    return ""
 
 
 def _unpacked(url: str, content: bytes) -> bytes:
@@ -374,7 +481,7 @@ class _Reading:
         self.address = state.address
         self.listings = state.listings
         self.pages = {page.url: page for page in state.pages}
-        self.read_at = state.read_at
+        self.read_at, self.after = state.read_at, state.after
         self._folder = folder
         self._unsaved = 0
 
@@ -397,7 +504,7 @@ class _Reading:
         self._file(url).unlink(missing_ok=True)
 
     def save(self) -> None:
-        state = PlaceState(self.address, self.listings, tuple(self.pages.values()), self.read_at)
+        state = PlaceState(self.address, self.listings, tuple(self.pages.values()), self.read_at, self.after)
         _write(self._folder / _STATE, encode(state))
         self._unsaved = 0
 

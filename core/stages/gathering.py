@@ -16,7 +16,7 @@ from functools import partial
 from hashlib import sha256
 from time import perf_counter
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urldefrag
 
 import regex
 
@@ -314,10 +314,11 @@ async def reused_hits(
 async def reused_page(job: ResearchJob, deps: Deps, url: str, read: Callable[[Page | None], Awaitable[Page]]) -> Page:
     """The page at `url`, of before while it is fresh, else from `read`, whose errors pass.
 
-    A stale page is handed to `read`, so that its server may say that it is still the same.
+    A stale page is handed to `read`, so that its server may say that it is still the same. It is kept by the very
+    address that was asked: in canonical form, whose hosts may have different owners, one could speak for another.
     """
     settings, now = deps.settings.reuse, deps.clock()
-    key = f"page:{canonical_url(url)}"
+    key = f"page:{urldefrag(url).url}"
     kept = None if job.request.is_fresh else _kept(await deps.reuse.get(key), KeptPage)
     if kept is not None and sha256(kept.page.text.encode()).hexdigest() != kept.content_hash:
         kept = None

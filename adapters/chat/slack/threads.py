@@ -89,10 +89,13 @@ class Threads:
         return await said_or_why(obey_wish(wish, job, self._researcher, there, elsewhere))
 
     async def elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
-        """Another channel that everybody may read: what is asked there is nobody's secret."""
+        """Another channel that everybody may read: what is asked there is nobody's secret. Guests do not read it."""
         there = await self.place(workspace, channel, place.user_id)
-        is_known = channel == place.channel_id or there.is_open
-        return watch_place(there, there.scope, conversation=named(channel, "watch")) if is_known else None
+        if channel != place.channel_id and not (
+            there.is_open and await self.people.is_full_member(workspace, place.user_id)
+        ):
+            return None
+        return watch_place(there, there.scope, conversation=named(channel, "watch"))
 
     async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:
         """The conversation of our message that a thread hangs on; "" where none is on record. Raises `StoreError`."""

@@ -12,7 +12,10 @@ from types import SimpleNamespace
 import httpx2
 import openai
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from adapters.llm.embeddings import OpenAIEmbeddings
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.failures import call_failures, model_error, retry_after_s
 from adapters.llm.openai import OpenAIChat, build_chat
@@ -114,6 +117,34 @@ async def test_status_becomes_an_error_that_says_what_to_do(fault, error, says):
 
     assert type(caught.value) is error
     assert says in caught.value.operator_message
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_prompts_follow_no_redirect(status: int) -> None:
+    """Neither do texts to embed; whoever runs gorkd is told of the host alone, for the rest may hold a token."""
+    async with openai_world(Fault(text=ANSWER)) as other:
+
+        async def send_on(request: web.Request) -> web.Response:
+            place = f"{other.url}{request.path.removeprefix('/v1')}?token=sesame"
+            return web.Response(status=status, headers={"Location": place})
+
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", send_on)
+        async with TestServer(app) as server:
+            endpoint = Endpoint(model="small", base_url=str(server.make_url("/v1")), api_key=KEY)
+            model, embedder = OpenAIChat(endpoint), OpenAIEmbeddings(endpoint)
+
+            with pytest.raises(ModelRejected) as chat:
+                await complete(model, REQUEST)
+            with pytest.raises(ModelRejected) as embedding:
+                await embedder.embed(["a text"])
+            await model.aclose()
+            await embedder.aclose()
+
+    assert (other.calls, other.embedding_calls) == ([], [])
+    for caught in (chat, embedding):
+        assert f"points to {other.url.removesuffix('/v1')}; " in caught.value.operator_message
+        assert "sesame" not in f"{caught.value.operator_message} {caught.value}"
 
 
 @pytest.mark.parametrize(

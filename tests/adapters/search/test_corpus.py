@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
@@ -16,7 +18,7 @@ import pytest_asyncio
 
 from adapters.pages import WebPages
 from adapters.pages.fetch import FetchLimits
-from adapters.search.corpus import Corpus, Listed, Listing, read_listing
+from adapters.search.corpus import MAX_PAGES, Corpus, Listed, Listing, read_listing
 from adapters.search.files import FileIndex, FileSearch, names_pages, parse_paths, parse_places
 from core.model.errors import FetchError
 from core.model.job import LOCAL, Scope
@@ -271,6 +273,71 @@ class Silent:
         return await self.fetch(url), b""
 
 
+class Slow:
+    """A fetcher that never gets an answer from a host whose name begins with `silent`, nor for what is in `silent`."""
+
+    def __init__(self, fetcher: WebPages) -> None:
+        self._fetcher = fetcher
+        self.silent: set[str] = set()
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        await self._may_wait(url)
+        return await self._fetcher.fetch(url, known=known)
+
+    async def fetch_raw(
+        self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
+    ) -> tuple[Page, bytes]:
+        await self._may_wait(url)
+        return await self._fetcher.fetch_raw(url, known=known, max_bytes=max_bytes, within_s=within_s)
+
+    async def _may_wait(self, url: str) -> None:
+        if url in self.silent or url.startswith("https://silent"):
+            await asyncio.Event().wait()
+
+
+@in_one_loop
+async def test_slow_places_hold_up_neither_their_workspace_nor_others(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workspace's time in a look is bounded; the places that it did not reach come first in the next."""
+    monkeypatch.setattr("adapters.search.corpus.PLACE_S", 1.0)
+    async with WebWorld({"/one": page("One", "hawser"), "/two": page("Two", "hawser")}) as world:
+        reader = Reader(fetcher, tmp_path)
+        reader.corpus.fetcher = Slow(fetcher)
+        silent = [f"https://silent.example/{number}" for number in range(6)]
+        reader.others = {T1.tenant: [*silent, world.url("/one")], T2.tenant: [world.url("/two")]}
+
+        async with asyncio.timeout(20):
+            await reader.read()
+            first = [await reader.paths("hawser", scope) for scope in (T1, T2)]
+            await reader.read()
+
+        assert first == [set(), {"/two"}]
+        assert await reader.paths("hawser", T1) == {"/one"}
+        assert (reader.corpus.is_unread(T1.tenant), reader.corpus.is_unread(T2.tenant)) == (True, False)
+
+
+@in_one_loop
+async def test_a_place_that_takes_too_long_goes_on_where_it_was(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.search.corpus.PLACE_S", 2.0)
+    async with WebWorld({name: page(name, "hawser") for name in ("/1", "/2", "/3")}) as world:
+        world.pages["/sitemap.xml"] = sitemap(*map(world.url, ("/1", "/2", "/3")))
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+        reader.corpus.fetcher = slow = Slow(fetcher)
+        slow.silent.add(world.url("/2"))
+        await reader.read()
+        before = await reader.paths("hawser")
+        slow.silent.clear()
+
+        await reader.read()
+
+        assert before == {"/1"}
+        assert await reader.paths("hawser") == {"/1", "/2", "/3"}
+        assert [len(world.asked(name)) for name in ("/1", "/2", "/3")] == [1, 1, 1]
+
+
 @in_one_loop
 async def test_a_question_hardly_waits_for_a_first_reading_and_is_told_of_it(fetcher: WebPages, tmp_path: Path) -> None:
     """What is stored answers; somebody whose pages are all read is told nothing."""
@@ -345,6 +412,20 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
             id="Atom with a relative link",
         ),
         pytest.param(
+            b'<feed xml:base="https://y.example/b/"><entry><link rel="self" href="s"/><link type="image/png" href="p"/>'
+            b'<link href="a"/><published>2026</published><source><link href="of-another"/></source></entry></feed>',
+            Listing("feed", (Listed("https://y.example/b/a", "2026"),)),
+            id="Atom with many links and a base",
+        ),
+        pytest.param(
+            b"<rss><channel><link>https://x.example/</link>"
+            b"<item><guid>https://x.example/a</guid><pubDate>1 Mar 2026</pubDate></item>"
+            b'<item><guid isPermaLink="false">https://x.example/b</guid></item>'
+            b"<item><title>&nbsp;</title><link><![CDATA[ https://x.example/c?d=1&e=2 ]]></link></item></channel></rss>",
+            Listing("feed", (Listed("https://x.example/a", "1 Mar 2026"), Listed("https://x.example/c?d=1&e=2"))),
+            id="RSS with links in other places",
+        ),
+        pytest.param(
             b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>',
             Listing("sitemap"),
             id="an entity that reads a file",
@@ -353,6 +434,32 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
 )
 def test_a_list_is_told_by_its_content(content: bytes, expected: Listing) -> None:
     assert read_listing("https://x.example/list", content) == expected
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("<rss><channel>" + "<a>" * 300_000, id="deep"),
+        pytest.param("<rss><channel>" + "<item><link>https://x.example/</link></item>" * 225_000, id="long"),
+        pytest.param("<rss><channel>" + "<a/>" * 2_000_000, id="many"),
+        pytest.param(
+            f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><rss><item><link href="&l9;"/></item></rss>', id="laughs"
+        ),
+        pytest.param(f'<rss xml:base="https://x/{"a" * 5_000_000}">' + '<i xml:base="b"/>' * 80_000, id="bases"),
+        pytest.param("\n".join(f"https://x.example/{number}" for number in range(400_000)), id="addresses"),
+    ],
+)
+def test_a_hostile_list_costs_little_or_is_refused(content: str) -> None:
+    """It names no more pages than are read of a place, for the price of a page or two."""
+    began = time.process_time()
+
+    with suppress(FetchError):
+        assert len(read_listing("https://x.example/list", content.encode()).pages) < 2 * MAX_PAGES
+
+    assert time.process_time() - began < 3  # seconds of a processor; one where it is idle
 
 
 def test_a_packed_list_that_grows_without_end_is_refused() -> None:

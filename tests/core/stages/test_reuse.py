@@ -127,6 +127,23 @@ async def test_local_files_and_failures_are_never_shared() -> None:
     assert paid(failing)[0] == 2
 
 
+@pytest.mark.parametrize(
+    "other",
+    ["https://m.site.example/page", "http://site.example/page", f"{URL}?ref=x", f"{URL}?source=x", f"{URL}/"],
+    ids=["host", "scheme", "ref", "source", "path"],
+)
+async def test_a_page_speaks_for_no_other_address(other: str) -> None:
+    """Who owns m.site.example need not own site.example; the same address is reused whatever its fragment."""
+    deps = house()
+    deps = replace(deps, pages=Versioned({URL: TEXT, other: "Cats purr for money.", f"{URL}#why": TEXT}))
+    await gather(deps, url=other)
+
+    read = [(await gather(deps, url=url))[1].text for url in (URL, f"{URL}#why")]
+
+    assert read == [TEXT, TEXT]
+    assert paid(deps)[1] == 2
+
+
 async def test_an_unreadable_entry_is_read_anew() -> None:
     """What another version has kept, or what was damaged, is a miss."""
     deps = house()

@@ -23,7 +23,7 @@ from core.watch.watch import Watch
 from tests.fakes import Idle, make_deps
 from tests.golden import samples
 from tests.loopback.slack_api import Fault
-from tests.loopback.slack_state import ADA, BEN, BOT_TOKEN, BOT_USER, GENERAL
+from tests.loopback.slack_state import ADA, BEN, BOT_TOKEN, BOT_USER, GENERAL, Channel
 from tests.loopback.slack_world import SlackWorld
 from tests.records import MemoryTables
 
@@ -175,4 +175,18 @@ async def test_nobody_has_questions_asked_in_anothers_direct_messages_or_a_close
 
         assert "cannot ask there" in told
         assert none == []
+        assert "I ask this every Monday" in here_too
+
+
+@pytest.mark.parametrize("is_guest", [True, False])
+async def test_a_guest_has_questions_asked_in_no_channel_but_the_one_they_are_in(*, is_guest: bool):
+    """A guest sees the channels they were asked into alone; a member may join any that is open."""
+    async with lookers() as here:
+        here.slack.state.channels["C8OPEN"] = Channel("C8OPEN", "channel", {BEN, BOT_USER})
+        here.slack.state.guests |= {ADA} if is_guest else set()
+
+        told = await here.commands("every Monday 9:00 in <#C8OPEN>: What is new in robotics?")
+        here_too = await here.commands("every Monday 9:00: What is new in robotics?")
+
+        assert ("cannot ask there" in told) is is_guest
         assert "I ask this every Monday" in here_too
