@@ -167,6 +167,7 @@ READERS: Mapping[str, Reader] = {
     "cited": lambda text: cited(text, "1"),
     "format_research_result": lambda text: format_research_result(text, [_PAPER]),
     "with_keys": lambda text: with_keys(text, {"src_1": "smith2024a"}),
+    "with_keys before prose": lambda text: with_keys(f"{text}{_PROSE}", {"src_1": "smith2024a"}),
     "with_labels": lambda text: with_labels(text, {"smith2024a": "Smith, 2024"}),
     "with_addresses": lambda text: with_addresses(text, {1: "https://a.example/"}),
     "without_foreign_links": lambda text: without_foreign_links(text, {"https://a.example/": 1}),

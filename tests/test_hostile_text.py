@@ -144,6 +144,7 @@ OFFENDERS = [
     ("without_markers", "["),
     ("without_markers", "\\cite{"),
     ("bibtex_names", " "),
+    ("with_keys before prose", " "),
 ]
 
 

@@ -29,7 +29,7 @@ from core.text.terms import terms as terms_in
 BRIEF_ID = "src_1"
 _MIN_TELLING = 3  # words of a run
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
-_NUMBERS = regex.compile(r"[ \t]*(?:\[\d+\])+")
+_NUMBERS = regex.compile(r"(?<![ \t])[ \t]*+(?:\[\d+\])+")  # a run of blanks is tried from its beginning alone
 
 
 class KeyGrounder(Grounder):
