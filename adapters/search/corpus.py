@@ -55,7 +55,7 @@ _STATE = "place.json"
 _PIECE_BYTES = 1 << 16  # of a list, between looks at whether it goes on
 _MAX_CHANGED_CHARS = 100
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_CHANGED = ("lastmod", "updated", "date", "published", "pubDate")
 _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 
 ListingKind = Literal["page", "list", "sitemap", "feed"]
@@ -393,9 +393,8 @@ class _ListReader:
             self._entry_depth, self._entry = depth, {}
         elif self._entry_depth and depth == self._entry_depth + 1:
             self._words = []
-            if name == "link" and "href" in attributes and attributes.get("type", "text/html") in _HTML_TYPES:
-                if attributes.get("rel", "alternate") == "alternate":
-                    self._words = [attributes["href"]]
+            if name == "link" and _is_page(attributes):
+                self._words = [attributes["href"]]
             elif name == "guid" and attributes.get("isPermaLink", "true") != "true":
                 self._words = None
 
@@ -421,23 +420,26 @@ class _ListReader:
     def _keep(self) -> None:
         said = self._entry
         place = said.get("loc") or said.get("link") or said.get("guid") or ""
-        changed = next(
-            (said[name] for name in ("lastmod", "updated", "date", "published", "pubDate") if name in said), ""
-        )
+        changed = next((said[name] for name in _CHANGED if name in said), "")
         if len(place) <= MAX_ADDRESS_CHARS and is_address(place) and self._is_of_site(place):
             self._named[place] = Listed(place, changed[:_MAX_CHANGED_CHARS])
 
     def _is_of_site(self, place: str) -> bool:
-        """ "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)."""
-        site = (urlsplit(self._url).hostname or "").removeprefix("www.")
-        is_same = (urlsplit(place).hostname or "").removeprefix("www.") == site
-        return is_same or not site or self._root not in ("urlset", "sitemapindex")
+        # "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)
+        site, named = ((urlsplit(url).hostname or "").removeprefix("www.") for url in (self._url, place))
+        return not site or named == site or _ROOTS.get(self._root) != "sitemap"
 
     def listing(self) -> Listing:
         if self._root == "sitemapindex":
             return Listing("sitemap", lists=tuple(self._named))
         kind = _ROOTS.get(self._root, "page")
         return Listing(kind, tuple(self._named.values()) if kind != "page" else ())
+
+
+def _is_page(link: Mapping[str, str]) -> bool:
+    """Whether a link of an entry leads to what it tells of, and not to a picture of it or its comments."""
+    is_html = link.get("type", "text/html") in ("text/html", "application/xhtml+xml")
+    return "href" in link and is_html and link.get("rel", "alternate") == "alternate"
 
 
 def _local(tag: str) -> str:
