@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import logging
+import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,11 +57,16 @@ _PIECE_BYTES = 1 << 16  # of a list, between looks at whether it goes on
 _MAX_CHANGED_CHARS = 100
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _CHANGED = ("lastmod", "updated", "date", "published", "pubDate")
-_ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
+_PARTS = frozenset({*_CHANGED, "loc", "link", "guid", "source"})
+# Where a list is no XML, libxml2 drops it from an address, also as `&amp;`; as a number it stays. A list's own entities
+# are worth nothing.
+_AMPERSAND = re.compile(rb"&(?:amp;|(?!(?:#\w{1,8}|lt|gt|quot|apos);))")
 
 ListingKind = Literal["page", "list", "sitemap", "feed"]
-_ROOTS: Mapping[str, ListingKind] = {
-    "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "RDF": "feed",
+# By the name of a list's root, what it is and what its entries are called.
+_ROOTS: Mapping[str, tuple[ListingKind, str]] = {
+    "urlset": ("sitemap", "url"), "sitemapindex": ("sitemap", "sitemap"),
+    "rss": ("feed", "item"), "RDF": ("feed", "item"), "feed": ("feed", "entry"),
 }  # fmt: skip
 
 
@@ -353,6 +359,7 @@ def _read_xml(url: str, content: bytes) -> Listing:
 
     read = _ListReader(url)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, target=read)
+    content = _AMPERSAND.sub(b"&#38;", content, count=MAX_ELEMENTS)
     with suppress(etree.XMLSyntaxError):
         for start in range(0, len(content), _PIECE_BYTES):
             parser.feed(content[start : start + _PIECE_BYTES])
@@ -364,15 +371,18 @@ def _read_xml(url: str, content: bytes) -> Listing:
 
 
 class _ListReader:
-    """Hears of a list while it is parsed, and keeps the addresses of its entries alone: it may be made to do harm."""
+    """Hears of a list while it is parsed, and keeps the addresses of its entries alone: it may be made to do harm.
+
+    Where elements lie in others counts for little, for many a feed leaves some open.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._root = ""
-        self._bases: list[str] = [url]  # by depth (xml:base)
-        self._entry_depth = 0  # of the entry that is open; 0 for none
-        self._entry: dict[str, str] = {}
-        self._words: list[str] | None = None  # of the part of the entry that is open
+        self._bases: list[str] = [url]  # of the open elements (xml:base)
+        self._entry: dict[str, str] | None = None  # the one that is open
+        self._part = ""  # of it, which is open, and `_words` its text
+        self._words: list[str] = []
         self._elements = 0
         self._named: dict[str, Listed] = {}
 
@@ -384,42 +394,38 @@ class _ListReader:
         return len(self._named) >= MAX_PAGES or bool(self._root and self._root not in _ROOTS)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name, depth = _local(tag), len(self._bases)
+        name = _local(tag)
         self._elements += 1
         self._root = self._root or name
         base = self._bases[-1]
         self._bases.append(_joined(base, attributes[_BASE]) or base if _BASE in attributes else base)
-        if not self._entry_depth and depth > 1 and name in _ENTRIES:
-            self._entry_depth, self._entry = depth, {}
-        elif self._entry_depth and depth == self._entry_depth + 1:
-            self._words = []
-            if name == "link" and _is_page(attributes):
-                self._words = [attributes["href"]]
-            elif name == "guid" and attributes.get("isPermaLink", "true") != "true":
-                self._words = None
+        if name == _ROOTS.get(self._root, ("", ""))[1]:
+            self._keep()
+            self._entry, self._part = {}, ""
+        elif self._entry is not None and self._part != "source" and name in _PARTS:  # of a source: another's link
+            is_name = name != "guid" or attributes.get("isPermaLink", "true") == "true"
+            self._part, self._words = name if is_name else "", [attributes["href"]] if _is_page(attributes) else []
 
     def data(self, text: str) -> None:
-        if self._words is not None and len(self._bases) == self._entry_depth + 2:
+        if self._part:
             self._words.append(text)
 
     def end(self, tag: str) -> None:
-        base = self._bases.pop()
-        depth = len(self._bases)
-        if self._entry_depth and depth == self._entry_depth + 1 and self._words is not None:
+        base, name = self._bases.pop(), _local(tag)
+        if self._entry is not None and name == self._part:
             said = "".join(self._words).strip()
             if said:
-                self._entry.setdefault(_local(tag), _joined(base, said) if _local(tag) == "link" else said)
-            self._words = None
-        elif depth == self._entry_depth:
+                self._entry.setdefault(name, _joined(base, said) if name == "link" else said)
+            self._part = ""
+        elif name == _ROOTS.get(self._root, ("", ""))[1]:
             self._keep()
-            self._entry_depth = 0
 
     def close(self) -> None:
         """As lxml asks for."""
 
     def _keep(self) -> None:
-        said = self._entry
-        place = said.get("loc") or said.get("link") or said.get("guid") or ""
+        said, self._entry = self._entry or {}, None
+        place = (said.get("loc") or said.get("link") or said.get("guid") or "").replace("&#38;", "&")
         changed = next((said[name] for name in _CHANGED if name in said), "")
         if len(place) <= MAX_ADDRESS_CHARS and is_address(place) and self._is_of_site(place):
             self._named[place] = Listed(place, changed[:_MAX_CHANGED_CHARS])
@@ -427,13 +433,12 @@ class _ListReader:
     def _is_of_site(self, place: str) -> bool:
         # "All URLs listed in the Sitemap must be on the same host as the Sitemap" (sitemaps.org, protocol)
         site, named = ((urlsplit(url).hostname or "").removeprefix("www.") for url in (self._url, place))
-        return not site or named == site or _ROOTS.get(self._root) != "sitemap"
+        return not site or named == site or self._root not in ("urlset", "sitemapindex")
 
     def listing(self) -> Listing:
         if self._root == "sitemapindex":
             return Listing("sitemap", lists=tuple(self._named))
-        kind = _ROOTS.get(self._root, "page")
-        return Listing(kind, tuple(self._named.values()) if kind != "page" else ())
+        return Listing(_ROOTS[self._root][0], tuple(self._named.values())) if self._root in _ROOTS else Listing("page")
 
 
 def _is_page(link: Mapping[str, str]) -> bool:

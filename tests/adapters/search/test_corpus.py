@@ -413,8 +413,9 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
         ),
         pytest.param(
             b'<feed xml:base="https://y.example/b/"><entry><link rel="self" href="s"/><link type="image/png" href="p"/>'
-            b'<link href="a"/><published>2026</published><source><link href="of-another"/></source></entry></feed>',
-            Listing("feed", (Listed("https://y.example/b/a", "2026"),)),
+            b'<link href="a"/><published>2026</published></entry>'
+            b'<entry><source><link href="of-another"/></source><link href="c"/></entry></feed>',
+            Listing("feed", (Listed("https://y.example/b/a", "2026"), Listed("https://y.example/b/c"))),
             id="Atom with many links and a base",
         ),
         pytest.param(
@@ -424,6 +425,12 @@ def test_paths_and_addresses_stand_in_one_setting() -> None:
             b"<item><title>&nbsp;</title><link><![CDATA[ https://x.example/c?d=1&e=2 ]]></link></item></channel></rss>",
             Listing("feed", (Listed("https://x.example/a", "1 Mar 2026"), Listed("https://x.example/c?d=1&e=2"))),
             id="RSS with links in other places",
+        ),
+        pytest.param(
+            b"<rss><channel><item><title>a&nbsp;b<br>c</title><link>https://x.example/?a=1&b=2</link></item>"
+            b"<item><title>d<br></title><link>https://x.example/e</link></item></channel></rss>",
+            Listing("feed", (Listed("https://x.example/?a=1&b=2"), Listed("https://x.example/e"))),
+            id="RSS that is no XML",
         ),
         pytest.param(
             b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>',
