@@ -51,6 +51,6 @@ async def gorkd(*arguments: str, env: Mapping[str, str], lines: str = "", anew: 
     """Run one command to its end, in which somebody types `lines`."""
     started = time.monotonic()
     process = await start(*arguments, env=env, anew=anew)
-    out, err = await asyncio.wait_for(process.communicate(lines.encode()), 120)
+    out, err = await asyncio.wait_for(process.communicate(lines.encode()), 50)
     assert process.returncode is not None
     return Ended(process.returncode, out.decode(), err.decode(), time.monotonic() - started)

@@ -84,7 +84,7 @@ async def test_every_module_can_be_imported():
     modules = [module_name(path) for path in CODE]
 
     importing = await Forked.start("-c", ALL_ANEW, *modules, env={})
-    out, err = await asyncio.wait_for(importing.communicate(), 120)
+    out, err = await asyncio.wait_for(importing.communicate(), 50)
 
     assert importing.returncode == 0, err.decode()
     assert out.decode().split() == [str(len(modules))] * 2

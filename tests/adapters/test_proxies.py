@@ -251,8 +251,8 @@ async def hidden_house(data: Path, proxy: Proxy) -> AsyncIterator[tuple[Process,
         }  # fmt: skip
         process = await Process.start("all", env, module=LAUNCHER)
         try:
-            await asyncio.wait_for(slack.socket.connected.wait(), 120)
-            await there.until(lambda: there.gateway.is_connected)
+            await asyncio.wait_for(slack.socket.connected.wait(), 30)
+            await there.until(lambda: there.gateway.is_connected, within_s=30)
             yield process, slack, there, world
         finally:
             await process.killed()
@@ -266,7 +266,7 @@ async def test_both_bots_answer_where_only_the_proxy_leads_out(tmp_path: Path):
         await slack.until(
             lambda: any(one.text.startswith("Research Complete") for one in slack.state.of_bot(GENERAL)), within_s=40
         )
-        await there.until(lambda: any(is_final(one) for one in there.replies_to(asked)))
+        await there.until(lambda: any(is_final(one) for one in there.replies_to(asked)), within_s=40)
 
         through = proxy.hosts()
         assert {host(url) for url in (slack.url, there.url, behind_proxy(world.model.url))} <= through

@@ -47,7 +47,7 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
         "bash", "-c", script, cwd=tmp_path, env={"PATH": os.environ["PATH"], "TOKEN": "a-token-of-a-program"},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    out, err = await asyncio.wait_for(shell.communicate(), 120)
+    out, err = await asyncio.wait_for(shell.communicate(), 50)
 
     assert shell.returncode == 0, out.decode()[-800:] + err.decode()
     said = [part.strip() for part in out.decode().split(MARK)][1:]

@@ -315,9 +315,9 @@ async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> Non
     async with World.of({"/tides": TIDES}) as world:
         world.model.respond = Fault(hang_first=True)
         process = await start("ask", "What causes the tides?", env=world.env(tmp_path, "tavily", model=True))
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         process.send_signal(2)
-        _, err = await asyncio.wait_for(process.communicate(), 120)
+        _, err = await asyncio.wait_for(process.communicate(), 20)
 
     assert process.returncode == 130
     assert b"cancelled" in err
@@ -332,16 +332,16 @@ async def test_interrupting_ends_the_watching_alone_of_what_another_process_rese
         answered = await ask("--json", "What causes the tides?", env=env)
         world.model.respond = Fault(hang_first=True)
         first = await start("refresh", answered.json["job_id"], env=env)
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         asked = len(world.model.calls)
         second = await start("refresh", answered.json["job_id"], env=env)
-        told = await asyncio.wait_for(second.stderr.readline(), 120)
+        told = await asyncio.wait_for(second.stderr.readline(), 40)
         second.send_signal(2)
-        _, left = await asyncio.wait_for(second.communicate(), 120)
+        _, left = await asyncio.wait_for(second.communicate(), 20)
         is_left = first.returncode is None
         asked_again = len(world.model.calls) - asked
         first.send_signal(2)
-        _, ended = await asyncio.wait_for(first.communicate(), 120)
+        _, ended = await asyncio.wait_for(first.communicate(), 20)
 
     assert told
     assert second.returncode == 130

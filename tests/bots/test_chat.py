@@ -162,7 +162,7 @@ async def test_a_person_at_a_screen_sees_the_paper(data: Path, tmp_path: Path) -
     )  # fmt: skip
 
     os.write(keyboard, b"open 2401.00001v1\nexit\n")
-    out, _ = await asyncio.wait_for(process.communicate(), 120)
+    out, _ = await asyncio.wait_for(process.communicate(), 50)
     os.close(keyboard)
 
     place = data / "papers" / "2401.00001v1.pdf"

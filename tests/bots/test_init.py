@@ -132,7 +132,7 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
             await terminal.told("app token (xapp-…): ", APP_TOKEN)
             await terminal.until("both tokens are accepted")
             shown = await terminal.until("What is a lighthouse?")
-            await asyncio.wait_for(process.wait(), 120)
+            await asyncio.wait_for(process.wait(), 60)
 
     kept = (tmp_path / ".env").read_text("utf-8")
     assert "agent_view" in manifest
@@ -153,7 +153,7 @@ async def test_an_interrupt_ends_it_at_once_and_what_worked_is_kept(tmp_path: Pa
             await terminal.told("Tavily (searches the web), API key: ", key)
             await terminal.until("Exa (searches by meaning), API key: ")
             process.send_signal(signal.SIGINT)
-            await asyncio.wait_for(process.wait(), 120)
+            await asyncio.wait_for(process.wait(), 30)
 
     assert process.returncode == 1
     assert key in (tmp_path / ".env").read_text("utf-8")
@@ -166,12 +166,12 @@ async def test_by_flags_nothing_is_asked_and_other_lines_stay(tmp_path: Path) ->
         env = outside(world, tmp_path) | world.env(tmp_path / "data", "tavily") | {"PORT": "0"}
         arguments = ("--yes", "--ask", "What is a lighthouse?", "--set", "TAVILY_API_KEY", "--set", "GORKD_TOP=x")
         refused = await run(tmp_path, "init", *arguments, env=env)
-        out, err = await asyncio.wait_for(refused.communicate(), 120)
+        out, err = await asyncio.wait_for(refused.communicate(), 60)
         assert refused.returncode == 2, out
         assert "There is no setting GORKD_TOP" in err.decode()
 
         process = await run(tmp_path, "init", *arguments[:5], env=env)
-        out, err = await asyncio.wait_for(process.communicate(), 120)
+        out, err = await asyncio.wait_for(process.communicate(), 60)
 
     kept = (tmp_path / ".env").read_text("utf-8")
     assert process.returncode == 0, (out + err).decode()
@@ -183,7 +183,7 @@ async def test_by_flags_nothing_is_asked_and_other_lines_stay(tmp_path: Path) ->
 
 async def test_without_a_terminal_the_flags_are_named(tmp_path: Path) -> None:
     process = await run(tmp_path, "init", env={"GORKD_DATA": str(tmp_path / "data")})
-    _, err = await asyncio.wait_for(process.communicate(), 120)
+    _, err = await asyncio.wait_for(process.communicate(), 60)
 
     assert process.returncode == 2
     assert "--yes" in err.decode()

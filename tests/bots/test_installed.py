@@ -51,7 +51,7 @@ async def run(python: Path, folder: Path, *arguments: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         python, "-m", "bots", *arguments, cwd=folder, env=env, stdout=PIPE, stderr=PIPE
     )
-    out, err = await asyncio.wait_for(process.communicate(), 120)
+    out, err = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode is not None
     return process.returncode, (out + err).decode()
 

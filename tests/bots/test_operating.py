@@ -38,7 +38,7 @@ async def test_who_stops_reading_is_told_nothing(tmp_path: Path):
         *command, cwd=ROOT, env=env, stdout=here, stderr=asyncio.subprocess.PIPE
     )
     os.close(here)
-    _, err = await asyncio.wait_for(process.communicate(), 120)
+    _, err = await asyncio.wait_for(process.communicate(), 50)
 
     assert err == b""
 
@@ -48,13 +48,13 @@ async def serving(env: Mapping[str, str]) -> AsyncIterator[str]:
     """`gorkd all` on a free port; its address."""
     process = await start("all", env={**env, "PORT": "0", "GORKD_LOG_LEVEL": "error"})
     try:
-        line = (await asyncio.wait_for(process.stdout.readline(), 120)).decode()
+        line = (await asyncio.wait_for(process.stdout.readline(), 40)).decode()
         found = re.search(r"http://\S+", line)
         assert found, line
         yield found[0]
     finally:
         process.terminate()
-        await asyncio.wait_for(process.communicate(), 120)
+        await asyncio.wait_for(process.communicate(), 40)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -199,7 +199,7 @@ async def test_forgetting_a_finished_job_leaves_nothing_in_the_files_while_other
     async with aiohttp.ClientSession() as session:
         job_id = await submit(session, address, QUESTION)
         async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
-            await asyncio.wait_for(stream.read(), 120)
+            await asyncio.wait_for(stream.read(), 40)
         before = files_with(folder, "zanzibar-lantern")
         started = time.monotonic()
 
@@ -223,10 +223,10 @@ async def test_forgetting_a_running_job_cancels_it_and_it_does_not_come_back(tmp
         env = world.env(tmp_path, "tavily", model=True)
         async with serving(env) as address:
             job_id = await submit(session, address, QUESTION)
-            await asyncio.wait_for(world.model.hanging.wait(), 120)
+            await asyncio.wait_for(world.model.hanging.wait(), 40)
             async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
                 ended = await gorkd("forget", "--job", job_id, env=env)
-                told = (await asyncio.wait_for(stream.read(), 120)).decode()
+                told = (await asyncio.wait_for(stream.read(), 20)).decode()
 
             after = files_with(tmp_path, "zanzibar-lantern")
         left = files_with(tmp_path, "zanzibar-lantern")
@@ -245,11 +245,11 @@ async def test_a_question_at_a_terminal_that_is_forgotten_elsewhere_ends_there(t
         world.model.respond = Fault(hang_first=True)
         env = world.env(tmp_path, "tavily", model=True)
         asking = await start("ask", QUESTION, env=env)
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
 
         ended = await gorkd("forget", "--workspace", "local", env=env)
 
-        _, err = await asyncio.wait_for(asking.communicate(), 120)
+        _, err = await asyncio.wait_for(asking.communicate(), 20)
     assert ended.code == 0, ended.err
     assert asking.returncode != 0
     assert b"Traceback" not in err
@@ -293,7 +293,7 @@ async def test_metrics_show_cost_and_the_queue(house: tuple[dict[str, str], str]
     async with aiohttp.ClientSession() as session:
         job_id = await submit(session, address, QUESTION)
         async with session.get(f"{address}/v1/jobs/{job_id}/stream") as stream:
-            await asyncio.wait_for(stream.read(), 120)
+            await asyncio.wait_for(stream.read(), 40)
         async with session.get(f"{address}/metrics") as response:
             text = await response.text()
 

@@ -187,7 +187,7 @@ async def test_a_crash_is_reported_without_the_secret_it_carries(tmp_path: Path)
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": KEY, "GORKD_DATA": str(tmp_path)},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), 120)
+    out, err = await asyncio.wait_for(process.communicate(), 50)
 
     assert process.returncode != 0
     assert b"RuntimeError" in err

@@ -43,7 +43,7 @@ async def get(address: str, path: str) -> tuple[int, dict[str, object]]:
         return answer.status, await answer.json()
 
 
-async def until(address: str, status: int, *, within_s: float = 120.0) -> list[str]:
+async def until(address: str, status: int, *, within_s: float = 40.0) -> list[str]:
     """Ask whether it is ready until the status is this one; the reasons."""
     async with asyncio.timeout(within_s):
         while (answer := await get(address, "/ready"))[0] != status:  # noqa: ASYNC110  # other processes change it

@@ -45,14 +45,14 @@ class House:
         """Returns when the bot has got its guilds."""
         before = len(self.discord.gateway.sessions)
         self.bot = await Process.start("discord", self.env, module=LAUNCHER, wait=False)
-        await self.discord.until(lambda: len(self.discord.gateway.sessions) > before)
+        await self.discord.until(lambda: len(self.discord.gateway.sessions) > before, within_s=30)
 
     async def restart_bot(self) -> None:
         """Kill it without warning, and start another."""
         await self.bot.killed()
         await self.start_bot()
 
-    async def final(self, asked: Interaction | Message, *, within_s: float = 120.0) -> Message:
+    async def final(self, asked: Interaction | Message, *, within_s: float = 30.0) -> Message:
         """The one message that answers `asked`, when it has come to its end."""
 
         def answers() -> list[Message]:

@@ -127,7 +127,7 @@ class Rest:
         if world.holds_files:
             world.waiting_for_files += 1
             world.notify()
-            await world.until(lambda: not world.holds_files)
+            await world.until(lambda: not world.holds_files, within_s=60)
         content = world.files.get(f"{request.match_info['id']}/{request.match_info['name']}")
         return web.Response(body=content) if content is not None else web.Response(status=404)
 

@@ -260,7 +260,7 @@ class DiscordWorld:
         """What would say "thinking…" for ever."""
         return [one for one in self.messages.values() if one.is_thinking and not one.is_deleted]
 
-    async def until(self, condition: Callable[[], object], *, within_s: float = 120.0) -> None:
+    async def until(self, condition: Callable[[], object], *, within_s: float = 40.0) -> None:
         """Wait for the change that makes `condition` true."""
         async with asyncio.timeout(within_s):
             while not condition():

@@ -74,7 +74,7 @@ class SlackWorld:
         self.delivery = delivery = SignedHttp(f"{address}/slack/events")
         return delivery
 
-    async def until(self, condition: Callable[[], object], *, within_s: float = 120.0) -> None:
+    async def until(self, condition: Callable[[], object], *, within_s: float = 40.0) -> None:
         """Wait until something holds that the app's calls bring about."""
         async with asyncio.timeout(within_s), self.api.changed:
             await self.api.changed.wait_for(lambda: bool(condition()))

@@ -51,7 +51,7 @@ class Platforms:
         finally:
             await process.killed()
 
-    async def said(self, process: Process, words: str, *, within_s: float = 120.0) -> dict[str, object]:
+    async def said(self, process: Process, words: str, *, within_s: float = 30.0) -> dict[str, object]:
         """Wait for the line with these words."""
         async with asyncio.timeout(within_s):
             while not (found := [line for line in process.lines if words in str(line.get("event"))]):
@@ -119,14 +119,14 @@ async def test_a_platform_that_is_away_is_tried_again_while_the_rest_serves(
             away = [name for name, wrong in (("Slack", slack), ("Discord", discord)) if wrong]
             lines = [await here.said(process, f"{name} {AWAY}") for name in away]
             if not slack:
-                await asyncio.wait_for(here.slack.socket.connected.wait(), 120)
+                await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
             if not discord:
                 await here.discord.until(lambda: here.discord.gateway.is_connected)
             served = await is_served(process)
             here.slack.api.faults.clear()
             here.discord.faults.clear()
-            await asyncio.wait_for(here.slack.socket.connected.wait(), 120)
-            await here.discord.until(lambda: here.discord.gateway.is_connected)
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+            await here.discord.until(lambda: here.discord.gateway.is_connected, within_s=30)
 
     assert served
     assert {(line["level"], line["retry_s"]) for line in lines} == {("warning", RETRY_S[0])}
@@ -152,7 +152,7 @@ async def test_a_token_that_discord_refuses_ends_that_bot_alone(tmp_path: Path):
         here.discord.faults["me"] = discords.Fault(401, FOR_EVER)
         async with here.running("all") as process:
             line = await here.said(process, f"Discord {OFF}")
-            await asyncio.wait_for(here.slack.socket.connected.wait(), 120)
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
             served = await is_served(process)
 
     assert served
@@ -212,7 +212,7 @@ async def test_alone_too_a_platform_that_is_away_is_waited_for(tmp_path: Path):
         async with here.running("slack", wait=False) as process:
             await here.said(process, f"Slack {AWAY}")
             del here.slack.api.faults["auth.test"]
-            await asyncio.wait_for(here.slack.socket.connected.wait(), 120)
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
 
 
 @dataclass

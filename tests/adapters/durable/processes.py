@@ -65,7 +65,7 @@ class Process:
         self.kill()
         await self.ended()
 
-    async def ended(self, within_s: float = 120.0) -> int:
+    async def ended(self, within_s: float = 60.0) -> int:
         code = await asyncio.wait_for(self.running.wait(), within_s)
         await asyncio.gather(*self._readers)
         return code
@@ -115,14 +115,14 @@ class Reader:
     shown: dict[str, str] = field(default_factory=dict)
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def until(self, condition: Callable[[], bool], *, within_s: float = 120.0) -> None:
+    async def until(self, condition: Callable[[], bool], *, within_s: float = 40.0) -> None:
         """Wait for the event that makes `condition` true."""
         async with asyncio.timeout(within_s):
             while not condition():
                 self._came.clear()
                 await self._came.wait()
 
-    async def follow(self, house: House, job_id: str, *, within_s: float = 120.0) -> Mapping[str, Any]:
+    async def follow(self, house: House, job_id: str, *, within_s: float = 60.0) -> Mapping[str, Any]:
         """The JSON of the job's end."""
         async with asyncio.timeout(within_s):
             async for event in house.researcher.follow(job_id):

@@ -22,7 +22,7 @@ def select(data: Path, query: str) -> list[tuple[str, ...]]:
         return connection.execute(query).fetchall()
 
 
-async def until(condition: Callable[[], object], within_s: float = 120.0) -> None:
+async def until(condition: Callable[[], object], within_s: float = 30.0) -> None:
     """Wait for what is seen in files and counters, which tell nobody."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110 -- there is nothing that would set an event

@@ -45,7 +45,7 @@ async def searches(world: World, reader: Reader) -> None:
 
 
 async def hangs(world: World, reader: Reader) -> None:
-    await asyncio.wait_for(world.model.hanging.wait(), 120)
+    await asyncio.wait_for(world.model.hanging.wait(), 40)
 
 
 GIVEN_UP = "took over from a silent worker"
@@ -197,7 +197,7 @@ async def test_cancelling_interrupts_the_model_call_and_stays_so_after_a_restart
         job = await house.researcher.submit(ResearchRequest(QUESTION))
         reader = Reader()
         following = asyncio.create_task(reader.follow(house, job.id))
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
 
         started = time.monotonic()
         await house.researcher.cancel(job.id)
@@ -298,7 +298,7 @@ async def test_another_worker_takes_over_from_one_that_stays_away(world: World, 
         job = await house.researcher.submit(ResearchRequest(QUESTION))
         reader = Reader()
         following = asyncio.create_task(reader.follow(house, job.id))
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         other = await Process.start("worker", anywhere)
         heal(world)
         await worker.killed()
@@ -324,7 +324,7 @@ async def test_worker_that_stalls_and_comes_back_can_no_longer_write(world: Worl
         job = await house.researcher.submit(ResearchRequest(QUESTION))
         reader = Reader()
         following = asyncio.create_task(reader.follow(house, job.id))
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         other = await Process.start("worker", anywhere)
         stalled.running.send_signal(signal.SIGSTOP)
         heal(world)
@@ -391,12 +391,12 @@ async def test_everything_in_one_process_is_killed_and_goes_on(world: World, one
     async with ClientSession() as client:
         async with client.post(f"{process.address}/v1/research", json={"query": QUESTION}) as answer:
             job_id = (await answer.json())["job_id"]
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         await process.killed()
         heal(world)
         process = await Process.start("all", env)
         async with front(one_machine) as house:
-            done = await Reader().follow(house, job_id)
+            done = await Reader().follow(house, job_id, within_s=40)
         async with client.get(f"{process.address}/v1/jobs/{job_id}") as answer:
             shown = await answer.json()
     await process.killed()

@@ -68,7 +68,7 @@ async def test_a_question_to_the_library_outlives_its_worker(tmp_path: Path, wor
         job = await house.researcher.submit(asked)
         reader = Reader()
         following = asyncio.create_task(reader.follow(house, job.id))
-        await asyncio.wait_for(world.model.hanging.wait(), 120)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
         await worker.killed()
         world.model.respond = by_schema({"answer": lambda call: text})
 

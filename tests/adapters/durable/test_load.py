@@ -46,7 +46,7 @@ async def test_one_tenant_cannot_keep_the_others_from_being_answered(world: Worl
         jobs = [await house.researcher.submit(numbered(number, "discord:1")) for number in range(PER_TENANT + 4)]
         other = await house.researcher.submit(ResearchRequest(QUESTION, scope=Scope("discord:2", "channel:1")))
         asked_at = time.monotonic()
-        done = await Reader().follow(house, other.id)
+        done = await Reader().follow(house, other.id, within_s=40)
         answered_s = time.monotonic() - asked_at
         async with asyncio.timeout(20):
             while calls(world, "plan") < PER_TENANT + 1:  # noqa: ASYNC110  # another process asks
@@ -84,7 +84,7 @@ async def test_who_waits_for_an_answer_goes_before_who_expects_a_report(world: W
         quick = await house.researcher.submit(ResearchRequest(QUESTION, scope=scope))
         place = await house.researcher.position(quick.id)
         await house.researcher.cancel(holding[0].id)
-        done = await Reader().follow(house, quick.id)
+        done = await Reader().follow(house, quick.id, within_s=40)
         began = [(await house.researcher.job(job.id)).created_at for job in deep]
     await worker.killed()
 
@@ -105,13 +105,13 @@ async def test_what_does_not_end_in_time_is_handed_over_at_once(world: World, on
         following = asyncio.create_task(reader.follow(house, job.id, within_s=90))
         # Started meanwhile: a call that hangs for long before the worker is told to stop would end within its grace.
         other, _ = await asyncio.gather(
-            Process.start("worker", one_machine), asyncio.wait_for(world.model.hanging.wait(), 120)
+            Process.start("worker", one_machine), asyncio.wait_for(world.model.hanging.wait(), 40)
         )
         worker.running.terminate()
         told_at = time.monotonic()
         waiting = await house.researcher.submit(ResearchRequest("How high is the tide in the Bay of Fundy?"))
         heal(world)
-        taken = await Reader().follow(house, waiting.id)
+        taken = await Reader().follow(house, waiting.id, within_s=40)
         code = await worker.ended(60)
         stopped_s = time.monotonic() - told_at
         status = await ended(house, job.id)

@@ -111,7 +111,7 @@ async def submit(house: House, number: int) -> ResearchJob:
 
 async def read_back(house: House, job: ResearchJob) -> End:
     reader = Reader()
-    await reader.follow(house, job.id)  # an end that was stored but not told waits for its worker
+    await reader.follow(house, job.id, within_s=45)  # an end that was stored but not told waits for its worker
     stored = await house.researcher.job(job.id)
     result = await house.researcher.result(job.id)
     summary = " ".join(text for name, text in reader.shown.items() if name.startswith("summary"))

@@ -42,11 +42,11 @@ async def http_process(world: DeepWorld, tmp_path: Path, **more: str) -> AsyncIt
     env = {**world.env(tmp_path), "PORT": "0", "GORKD_API_TOKENS": TOKEN, **more}
     process = await start("mcp", "--http", env=env)
     try:
-        line = (await asyncio.wait_for(process.stdout.readline(), 120)).decode()
+        line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
         yield line.rpartition(" ")[2].strip()
     finally:
         process.terminate()
-        assert await asyncio.wait_for(process.wait(), 120) == 0
+        assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
 @asynccontextmanager

@@ -27,10 +27,10 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **settings},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
-    ready = (await asyncio.wait_for(process.stdout.readline(), 120)).decode()
+    ready = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
     yield ready.removeprefix("gorkd is ready: ").strip()
     process.terminate()
-    await asyncio.wait_for(process.wait(), 120)
+    await asyncio.wait_for(process.wait(), 30)
 
 
 async def test_new_user_asks_checks_a_citation_and_takes_the_sources_along(browser: Browser, address: str):

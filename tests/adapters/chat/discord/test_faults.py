@@ -74,10 +74,10 @@ async def test_a_fault_of_discord_costs_no_answer_and_doubles_none(house: House,
     house.discord.faults[route] = fault
 
     asked = ask(house, way)
-    await house.final(asked)
+    await house.final(asked, within_s=40)
     await house.discord.until(lambda: route not in house.discord.faults)
 
-    assert "Research Complete" in (await house.final(asked, within_s=30)).text
+    assert "Research Complete" in (await house.final(asked)).text
 
 
 async def test_an_answer_that_is_known_at_once_follows_a_placeholder_that_was_not_confirmed(house: House):
@@ -224,7 +224,7 @@ async def test_a_session_that_becomes_invalid_during_a_job_costs_no_answer(house
 
     await house.discord.gateway.invalidate()
     answer = await house.final(asked)
-    await house.discord.until(lambda: len(house.discord.gateway.sessions) > sessions)
+    await house.discord.until(lambda: len(house.discord.gateway.sessions) > sessions, within_s=40)
     later = await house.final(ask(house, "message"))
 
     assert "Research Complete" in answer.text
@@ -308,7 +308,7 @@ async def test_a_bot_that_is_told_to_stop_says_that_the_answer_will_come(house: 
     assert code == 0
     assert "being restarted; your answer will appear here" in running.text
     await house.start_bot()
-    await house.discord.until(lambda: "Research Complete" in running.text)
+    await house.discord.until(lambda: "Research Complete" in running.text, within_s=40)
     assert await house.final(asked) is running
 
 
@@ -321,7 +321,7 @@ async def test_a_bot_that_is_told_to_stop_ends_what_ends_in_time(house: House):
     house.bot.running.send_signal(signal.SIGTERM)
     await house.bot.ended(within_s=20)
 
-    assert "Research Complete" in (await house.final(asked, within_s=30)).text
+    assert "Research Complete" in (await house.final(asked)).text
     await house.start_bot()
 
 
@@ -330,7 +330,7 @@ async def test_thirty_questions_at_once_are_all_answered(house: House):
     """A burst: thirty people or more, half by command and half by mention; none waits for ever."""
     asked = [ask(house, "command" if number % 3 else "message") for number in range(30)]
 
-    answers = [await house.final(one) for one in asked]
+    answers = [await house.final(one, within_s=40) for one in asked]
 
     assert len({answer.id for answer in answers}) == 30
     assert all("Research Complete" in answer.text for answer in answers)
@@ -344,7 +344,7 @@ async def test_who_asks_too_often_is_told_how_long_to_wait(tmp_path):
     async with discord_house(tmp_path, env={**quotas, "GORKD_DISCORD_THREADS": "always"}) as house:
         asked = [ask(house, "command") for _ in range(30)]
 
-        answers = [await house.final(one) for one in asked]
+        answers = [await house.final(one, within_s=30) for one in asked]
 
         assert sum("Research Complete" in answer.text for answer in answers) == 5
         assert sum("Please wait" in answer.text for answer in answers) == 25
@@ -376,7 +376,7 @@ async def test_an_answer_that_outlasts_its_token_moves(tmp_path):
             """The first message, which may be edited after the new one is there."""
             return "new message below" in discord.replies_to(asked[name])[0].text
 
-        await discord.until(lambda: all(finals(name) and is_pointed_on(name) for name in places))
+        await discord.until(lambda: all(finals(name) and is_pointed_on(name) for name in places), within_s=40)
         for name, channel in places.items():
             assert len(finals(name)) == 1
             await discord.until(lambda place=channel: any(one.pinged for one in discord.said_in(place)))

@@ -27,7 +27,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 async def said(house: House, command: str, **how: object) -> str:
     """What `/library` answers in the end, as text."""
     asked = house.discord.slash("library", channel=house.discord.direct(), command=command, **how)
-    message = await house.final(asked)
+    message = await house.final(asked, within_s=40)
     return f"{message.embed.get('title', '')}\n{message.embed.get('description', message.text)}".replace("\\", "")
 
 
@@ -64,13 +64,13 @@ async def test_in_a_channel_each_talks_for_oneself_and_in_a_thread_all_together(
     """What one has listed gives its numbers to nobody else, but in a thread, where everybody reads it."""
     added = ("2401.00001v1.pdf", "application/pdf", PAPER)
     thread = house.discord.add_thread(house.discord.say("Look at the sea"), "papers")
-    await house.final(house.discord.slash("library", command="add", file=added))
+    await house.final(house.discord.slash("library", command="add", file=added), within_s=40)
     shown: dict[str, list[str]] = {}
 
     for name, place in (("channel", house.discord.open), ("thread", thread)):
         await house.final(house.discord.say("@gorkd library list", channel=place))
         turns = [house.discord.say("@gorkd library open 1", person=person, channel=place) for person in (OTHER, ASKER)]
-        shown[name] = [(await house.final(one)).text for one in turns]
+        shown[name] = [(await house.final(one, within_s=20)).text for one in turns]
 
     assert ["page 1 of 2" in text for text in shown["channel"]] == [False, True]
     assert ["page 1 of 2" in text for text in shown["thread"]] == [True, True]

@@ -43,7 +43,7 @@ def pdf(name: str) -> tuple[str, str, bytes]:
 
 async def answer(house: House, said: str, **how: object) -> Message:
     """What the bot answers to a message in the end."""
-    return await house.final(house.discord.say(said, **how))
+    return await house.final(house.discord.say(said, **how), within_s=30)
 
 
 def shown(message: Message) -> str:
@@ -54,7 +54,7 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     """The done-means of the library: drop a PDF, ask, open page 3, improve, save, in one thread by words alone."""
     dropped = [await answer(house, "@gorkd add to library", file=pdf(name)) for name in PAPERS]
     found = await answer(house, "@gorkd library research How does the relaxed clock model estimate divergence times?")
-    cited = await house.final(house.discord.press(found, "Open 1"))
+    cited = await house.final(house.discord.press(found, "Open 1"), within_s=40)
     opened = await answer(house, "@gorkd open 0603.10002 page 3")
     improved = await answer(house, "@gorkd improve say more of the prior and of the tree")
     saved = await answer(house, "@gorkd save")
@@ -144,7 +144,7 @@ async def test_what_a_killed_bot_was_doing_is_to_be_said_again(house: House) -> 
 
     await house.restart_bot()
     friendly(house)
-    ended = await house.final(asked)
+    ended = await house.final(asked, within_s=40)
 
     assert shown(ended) == "I was restarted before this was done; please say it again: add to library"
 
@@ -161,12 +161,12 @@ async def test_buttons_and_answers_outlive_the_bot(house: House) -> None:
     friendly(house)
     await house.start_bot()
     await house.start_worker()
-    late = await house.final(asked)
-    opened = await house.final(house.discord.press(old, "Open 1"))
-    stale = await house.final(house.discord.press(old, "Save"))
+    late = await house.final(asked, within_s=40)
+    opened = await house.final(house.discord.press(old, "Open 1"), within_s=40)
+    stale = await house.final(house.discord.press(old, "Save"), within_s=40)
     form = house.discord.press(late, "Improve")
     await house.discord.until(lambda: form.modal is not None)
-    improved = await house.final(house.discord.submit(form, "say more of trees"))
+    improved = await house.final(house.discord.submit(form, "say more of trees"), within_s=40)
 
     assert "📝 Research Results" in shown(late)
     assert [one.id for one in house.discord.replies_to(asked)] == [late.id]
@@ -179,7 +179,7 @@ async def test_buttons_and_answers_outlive_the_bot(house: House) -> None:
 async def test_who_deletes_their_words_takes_the_answer_back(house: House) -> None:
     """As with any question: the answer goes, and all that was kept of it."""
     asked = house.discord.say("@gorkd research rates of trees")
-    answered = await house.final(asked)
+    answered = await house.final(asked, within_s=40)
 
     house.discord.delete(asked)
 

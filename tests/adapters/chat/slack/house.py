@@ -68,7 +68,7 @@ class SlackHouse:
         """Messages that are the end of a question."""
         return [one for one in self.slack.state.of_bot(channel) if one.text.startswith(ENDINGS)]
 
-    async def ended(self, channel: str, *, times: int = 1, within_s: float = 120.0) -> Message:
+    async def ended(self, channel: str, *, times: int = 1, within_s: float = 40.0) -> Message:
         """Wait until so many questions of a channel have their end; the last one's message."""
         await self.slack.until(lambda: len(self.endings(channel)) >= times, within_s=within_s)
         assert len(self.endings(channel)) == times

@@ -192,7 +192,7 @@ async def test_what_was_acknowledged_outlives_a_kill_before_it_is_looked_up(tmp_
         assert [call for call in slack.api.calls if call.method == "chat.postMessage"] == []
 
         await two.restart_app()
-        await slack.until(lambda: len(two.of("Research Complete")) == 3)
+        await slack.until(lambda: len(two.of("Research Complete")) == 3, within_s=60)
         await slack.until(lambda: len(two.of("Sources: ")) == 3)
 
     assert min(ack.seconds for ack in slack.acks) < ACK_S
@@ -210,7 +210,7 @@ async def test_a_question_that_is_taken_back_before_it_is_looked_up_is_not_answe
             await slack.deletes(asked)
             await two.app.killed()
         await two.restart_app()
-        await asyncio.wait_for(slack.socket.connected.wait(), 120)
+        await asyncio.wait_for(slack.socket.connected.wait(), 20)
         kept = await slack.mentions(ADA, GENERAL, "What is raised by the tides?")
         await slack.until(lambda: two.of("Research Complete"))
 

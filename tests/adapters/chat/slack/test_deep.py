@@ -32,7 +32,7 @@ async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(e
     house.world.model.respond = Stuck("facts", 1, ANSWERS)
 
     asked = await house.slack.mentions(ada, channel, "mode:deep What causes the tides?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 120)
+    await asyncio.wait_for(house.world.model.hanging.wait(), 40)
     await house.slack.until(lambda: house.slack.state.of_bot(channel))
     running = house.slack.state.of_bot(channel)[0]
     await house.slack.until(lambda: stands(running, " 1. ") or stands(running, '"1. '))

@@ -33,7 +33,7 @@ async def test_final_update_is_tried_until_it_works(house: SlackHouse) -> None:
     ada, channel = house.newcomer()
     hang_at("answer", hang_first=True)(house.world)
     await house.slack.mentions(ada, channel, "Which tides does the Moon cause?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 120)
+    await asyncio.wait_for(house.world.model.hanging.wait(), 40)
     house.slack.api.faults["chat.update"] = Fault("down", times=2)
 
     await house.slack.clicks(ada, house.slack.state.of_bot(channel)[0], "cancel")
@@ -113,7 +113,7 @@ async def test_refreshed_connection_loses_nothing(house: SlackHouse) -> None:
     ada, channel = house.newcomer()
 
     await house.slack.socket.refresh()
-    await asyncio.wait_for(house.slack.socket.connected.wait(), 120)
+    await asyncio.wait_for(house.slack.socket.connected.wait(), 20)
     answer = await house.answered(ada, channel)
 
     assert answer.text.startswith("Research Complete")
@@ -141,7 +141,7 @@ async def test_burst_is_acknowledged_within_a_second_and_answered_once_each(hous
     await asyncio.gather(
         *(house.slack.mentions(ada, channel, QUESTION) for ada, channel in zip(people, channels, strict=True))
     )
-    await house.slack.until(lambda: all(house.endings(channel) for channel in channels))
+    await house.slack.until(lambda: all(house.endings(channel) for channel in channels), within_s=50)
 
     seconds = sorted(ack.seconds for ack in house.slack.acks[before:])
     print(f"30 acks: median {seconds[15]:.3f} s, slowest {seconds[-1]:.3f} s")

@@ -311,7 +311,7 @@ async def test_two_processes_refresh_a_lapsed_token_once_and_every_question_is_a
             deliver(entrances[number % 2], "event", slack.event("app_mention", one)) for number, one in enumerate(asked)
         ]
         acks = await asyncio.gather(*sent)
-        await slack.until(lambda: len(town.answers("TROT")) == 10)
+        await slack.until(lambda: len(town.answers("TROT")) == 10, within_s=40)
     finally:
         await second.killed()
         town.city.rotates = False

@@ -36,7 +36,7 @@ class Two:
         """Ask; returns when the model has begun an answer that it will not finish."""
         hang_at("answer", hang_first=True)(self.world)
         await self.slack.mentions(ADA, GENERAL, QUESTION)
-        await asyncio.wait_for(self.world.model.hanging.wait(), 120)
+        await asyncio.wait_for(self.world.model.hanging.wait(), 40)
 
     async def restart_app(self) -> None:
         await self.app.killed()
@@ -53,7 +53,7 @@ class Two:
 
     async def answered_once(self) -> None:
         """The answer and its sources are there, and nothing else."""
-        await self.slack.until(lambda: self.of("Research Complete") and self.of("Sources: "))
+        await self.slack.until(lambda: self.of("Research Complete") and self.of("Sources: "), within_s=40)
         assert len(self.slack.state.of_bot(GENERAL)) == 2
 
 
@@ -65,7 +65,7 @@ async def two_processes(data: Path, streaming: str) -> AsyncIterator[Two]:
         app = await Process.start("slack", env, wait=False)
         two = Two(world, slack, env, app, worker)
         try:
-            await asyncio.wait_for(slack.socket.connected.wait(), 120)
+            await asyncio.wait_for(slack.socket.connected.wait(), 20)
             yield two
         finally:
             await two.app.killed()
@@ -136,7 +136,7 @@ async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_
                 finished.set()
 
         await two.restart_worker(note)
-        await asyncio.wait_for(finished.wait(), 120)
+        await asyncio.wait_for(finished.wait(), 30)
 
         await two.restart_app()
 

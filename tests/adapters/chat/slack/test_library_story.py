@@ -216,21 +216,21 @@ async def test_research_outlives_the_app_that_is_killed_over_it(tmp_path: Path) 
         pdf = shared_data("papers", f"{PAPER}.pdf").read_bytes()
         file = slack.attaches(f"{PAPER}.pdf", "application/pdf", pdf)
         await slack.mentions(ADA, GENERAL, "add to library", files=[file])
-        await slack.until(lambda: two.of("✅"))
+        await slack.until(lambda: two.of("✅"), within_s=30)
         answers.respond = lambda call: replace(Fault(text=librarian(call) or ""), hang_first=True)
 
         await slack.commands(ADA, GENERAL, f"research {QUESTION}", command="/library")
-        await asyncio.wait_for(answers.hanging.wait(), 120)
+        await asyncio.wait_for(answers.hanging.wait(), 40)
         await slack.until(lambda: two.of("✍️"))
         placeholder = two.of("✍️")[0]
         await two.restart_app()
         await two.worker.killed()
         answers.respond = lambda call: librarian(call) or ""
         two.worker = await Process.start("worker", two.env)
-        await slack.until(lambda: two.of("📝"))
-        await asyncio.wait_for(slack.socket.connected.wait(), 120)
+        await slack.until(lambda: two.of("📝"), within_s=60)
+        await asyncio.wait_for(slack.socket.connected.wait(), 20)
         await slack.commands(ADA, GENERAL, "open 1", command="/library")
-        await slack.until(lambda: two.of("Paper Content"))
+        await slack.until(lambda: two.of("Paper Content"), within_s=40)
 
         assert [one.ts for one in two.of("📝")] == [placeholder.ts]
         assert len([one for one in slack.state.of_bot(GENERAL) if not one.thread_ts]) == 2
@@ -247,14 +247,14 @@ async def test_what_a_killed_app_was_doing_is_to_be_said_again(tmp_path: Path) -
         file = slack.attaches("2401.00001v1.pdf", "application/pdf", make_pdf(["Tides and the Moon", "They rise."]))
 
         await slack.mentions(ADA, GENERAL, "add to library", files=[file])
-        await asyncio.wait_for(model.hanging.wait(), 120)
-        await slack.until(lambda: two.of("📄"))
+        await asyncio.wait_for(model.hanging.wait(), 40)
+        await slack.until(lambda: two.of("📄"), within_s=40)
         placeholder = two.of("📄")[0]
         async with front(two.env) as house:
             for _ in range(2):
                 await two.restart_app()
-                await asyncio.wait_for(slack.socket.connected.wait(), 120)
-                await slack.until(lambda: two.of("I was restarted"))
+                await asyncio.wait_for(slack.socket.connected.wait(), 20)
+                await slack.until(lambda: two.of("I was restarted"), within_s=40)
                 async with asyncio.timeout(20):  # killed before it is recorded, the next makes the same edit again
                     while await house.records.messages.begun("slack"):  # noqa: ASYNC110  # another process records it
                         await asyncio.sleep(0.05)

@@ -71,7 +71,7 @@ async def test_slacks_own_stop_cancels_the_question_it_was_pressed_on(house: Sla
     ada, channel = house.newcomer()
     hang_at("answer", hang_first=True)(house.world)
     asked = await house.slack.mentions(ada, channel, "Which tides does the Moon raise?")
-    await asyncio.wait_for(house.world.model.hanging.wait(), 120)
+    await asyncio.wait_for(house.world.model.hanging.wait(), 40)
     await house.slack.mentions(ada, channel, "Which tides does the Sun raise?", thread_ts=asked.ts)
     await house.slack.until(lambda: len(house.slack.state.of_bot(channel)) == 2)
     stopped, other = house.slack.state.of_bot(channel)
@@ -107,7 +107,7 @@ async def test_only_who_asked_can_cancel(either: SlackHouse) -> None:
     hang_at("answer", hang_first=True)(either.world)
 
     await either.slack.mentions(ada, channel, "Which tides are caused by the Moon?")
-    await asyncio.wait_for(either.world.model.hanging.wait(), 120)
+    await asyncio.wait_for(either.world.model.hanging.wait(), 40)
     await either.slack.until(lambda: either.slack.state.of_bot(channel))
     running = either.slack.state.of_bot(channel)[0]
     await either.slack.clicks(ben, running, "cancel")
@@ -154,7 +154,7 @@ async def test_deleted_message_is_replaced_once(either: SlackHouse) -> None:
     ada, channel = either.newcomer()
     hang_at("answer", hang_first=True)(either.world)
     await either.slack.mentions(ada, channel, "Which tides does the Sun cause?")
-    await asyncio.wait_for(either.world.model.hanging.wait(), 120)
+    await asyncio.wait_for(either.world.model.hanging.wait(), 40)
     await either.slack.until(lambda: either.slack.state.of_bot(channel))
     placeholder = either.slack.state.of_bot(channel)[0]
 
