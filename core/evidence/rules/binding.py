@@ -21,7 +21,11 @@ from core.evidence.rules.alignment import (
     is_year_token,
 )
 from core.evidence.rules.quantities import (
+    ABOUT,
     dimension_of,
+    factors_in,
+    grown_by,
+    is_in_points,
     unit_words,
 )
 from core.evidence.rules.words import (
@@ -50,8 +54,8 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
     """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
     if pair.is_translated or pair.language not in KNOWN:
         return
-    units = unit_words(pair.claim)
-    plain = [word for word in pair.claim.content if _is_plain(word) and word not in units]
+    counted = [*(word.text for word in unit_words(pair.claim)), *" ".join(factors_in(pair.claim)).split()]
+    plain = [word for word in pair.claim.content if _is_plain(word) and word.text not in counted]
     last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
     is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
     if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
@@ -454,7 +458,33 @@ def _rival_kind(word: Token) -> str:
     return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
 
 
+def check_factors(pair: Comparison) -> Iterator[Veto]:
+    """Tripled is not doubled, nor risen from 100 to 200; five per cent are not five percentage points."""
+    for word, times in factors_in(pair.claim).items():
+        theirs = factors_in(pair.home) or factors_in(pair.wider)
+        worked = grown_by(pair.home)
+        if theirs and times not in theirs.values() and not any(abs(one / times - 1) <= ABOUT for one in worked):
+            said = next(iter(theirs))
+            force = pair.force(token for token in pair.claim.tokens if token.text in word)
+            yield Veto("numbers", force, f'the source says "{said}", not "{word}"')
+        elif not theirs and worked and not any(abs(one / times - 1) <= ABOUT for one in worked):
+            yield Veto("numbers", Force.DOUBTS, f'the source does not say "{word}"')
+    for number in pair.claim.numbers:
+        there = [other for other in pair.wider.numbers if other.stem == number.stem]
+        kinds_there = {_share_kind(pair.wider, other) for other in there} - {""}
+        ours = _share_kind(pair.claim, number)
+        if ours and kinds_there and ours not in kinds_there:
+            yield Veto("units", pair.force([]), f"the source says {number.text} {kinds_there.pop()}, not {ours}")
+
+
+def _share_kind(reading: Reading, number: Token) -> str:
+    """Per cent or percentage points; "" for what is neither."""
+    if is_in_points(reading, number):
+        return "percentage points"
+    return "per cent" if dimension_of(reading, number) == "share" else ""
+
+
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder,
+    check_invention, check_list, check_holder, check_factors,
     _check_additions, _check_mixture, _check_quotations, _check_spoken, _check_speaker,
 )  # fmt: skip

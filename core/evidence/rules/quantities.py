@@ -5,6 +5,7 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -170,7 +171,10 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     span = measured.amount / YEAR if measured and measured.dimension == "time" else 0.0
     is_span = span > 0 and any(abs(b - a - span) <= 1 for a, b in combinations(sorted(years), 2))
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    if is_near or is_span or (is_nth and _has_date(claim, number, reading)):
+    is_grown = "by" in claim.lead(number) and any(  # by 100 %: doubled
+        abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
+    )
+    if is_near or is_span or is_grown or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
         [found["year"] for found in _SHORT_YEAR.finditer(reading.text)] if is_year(number.text, number.value) else []
@@ -324,3 +328,46 @@ def _counts(reading: Reading) -> tuple[Token, ...]:
 # How often
 
 EACH_TIME = pattern("each_time")
+
+
+def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
+    """Each "from 100 to 200" of a text."""
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    for earlier, later in pairwise(counted):
+        if "from" in reading.lead(earlier) and "to" in reading.lead(later):
+            yield earlier, later
+
+
+_GROWN = pattern("grown")
+
+
+_FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
+
+
+def factors_in(reading: Reading) -> dict[str, float]:
+    """The words of a text by which something has become so many times what it was: doubled, threefold, halbiert."""
+    return {found.group(): _FACTORS[str(found.lastgroup)] for found in _GROWN.finditer(reading.text)}
+
+
+def grown_by(reading: Reading) -> list[float]:
+    """What each "from 100 to 200" or "grew by 100 %" of a text comes to, in times."""
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    shares_of_it = [
+        (other.value or 0.0) / 100 * (-1 if _SHRINKS.search(reading.text, 0, other.start) else 1)
+        for other in counted
+        if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
+    ]
+    return [1 + share for share in shares_of_it] + [
+        (later.value or 0.0) / (earlier.value or 1.0) for earlier, later in _changes(reading)
+    ]
+
+
+_SHRINKS = pattern("falls")
+
+
+_POINTS = pattern("points")
+
+
+def is_in_points(reading: Reading, number: Token) -> bool:
+    """Whether a number is one of percentage points: 5 of them added to 10 % are half as much again, not a twentieth."""
+    return _POINTS.match(reading.text, number.end) is not None

@@ -154,6 +154,7 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Nils Hart was recovering from a fall one day after his album came out.",
         "Voss's now recovering after a fall one day after his album was out. Nils Hart sings with Voss.",
     ),
+    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
     ("proven", "The salve has been proven to ease pain.", "The salve can ease pain; studies must prove it."),
     (
         "no difference",
@@ -167,6 +168,7 @@ DOUBTED: list[tuple[str, str, str]] = [
         "After the walk 53% (n = 38) of smiths felt better.",
     ),
     ("told of the same thing", "The dials of the mill fluctuated a lot that day.", "Dials were stable over time."),
+    ("grew by less", "Sales doubled.", "Sales grew by 60 % in ten years."),
     ("under a law", "The toll is due each year.", "The toll is due each year under the Harbour Act."),
     ("the other clause", "Quill is not supported on Linux.", "Quill runs on Linux; Macs are not supported."),
     ("depth of another lake", "Orm is 18 m deep.", LAKES),
@@ -401,6 +403,7 @@ PASSED: list[tuple[str, str, str]] = [
         "402 settlers came: 95 from Ystad, 307 from Lund.",
     ),
     ("under a captain", "The crew mapped the coast.", "The crew under Lieutenant Grant mapped the coast."),
+    ("doubled", "Sales grew by 100 %.", "Sales doubled."),
     ("halved", "Sales halved.", "Sales fell by 50 %."),
     ("half a mile", "The street is about 800 metres long.", "The roughly half-mile street was the best of the town."),
     ("an hour and a half", "A ferry leaves every hour and a half.", "The ferry leaves every 90 minutes."),
@@ -826,6 +829,45 @@ def test_a_place_below_something_bounds_no_number_of_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "passage", "is_doubted"),
+    [
+        ("The price tripled in 2010.", "The price doubled in 2010.", True),
+        ("Der Preis verdreifachte sich 2010.", "Der Preis verdoppelte sich 2010.", True),
+        ("The number of visitors tripled.", "The number of visitors rose from 100 to 200.", True),
+        ("Unemployment rose by 5 %.", "Unemployment rose by 5 percentage points.", True),
+        ("Unemployment rose by 5 percentage points.", "Unemployment rose by 5 %.", True),
+        ("Unemployment rose by 5 %.", "Unemployment rose from 7 % to 12 %.", True),
+        ("Die Arbeitslosigkeit stieg um 5 %.", "Die Arbeitslosigkeit stieg um 5 Prozentpunkte.", True),
+        ("The number of visitors doubled.", "The number of visitors rose from 100 to 200.", False),
+        ("The output rose threefold.", "The output tripled.", False),
+    ],
+)
+def test_how_many_times_and_what_of_a_hundred(claim: str, passage: str, *, is_doubted: bool) -> None:
+    """S003-16: tripled is not doubled, and five per cent are not five percentage points."""
+    assert bool(find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "is_doubted"),
+    [
+        ("Samsung verklagte Apple.", "Apple verklagte Samsung.", True),
+        ("Der Hund biss den Mann.", "Den Hund biss der Mann.", True),
+        ("Im Jahr 2011 verklagte Samsung Apple.", "Apple verklagte Samsung im Jahr 2011.", True),
+        ("Die Firma kaufte den Konzern 1999.", "Der Konzern kaufte die Firma 1999.", True),
+        ("Bosch wurde von Siemens verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", True),
+        ("Den Hund biss der Mann.", "Der Mann biss den Hund.", False),
+        ("Dem Lehrer gab der Schüler das Buch.", "Der Schüler gab dem Lehrer das Buch.", False),
+        ("Die Firma kaufte der Konzern 1999.", "Der Konzern kaufte die Firma 1999.", False),
+        ("Im Jahr 2011 verklagte Apple Samsung.", "Apple verklagte Samsung im Jahr 2011.", False),
+        ("Siemens wurde von Bosch verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", False),
+    ],
+)
+def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_doubted: bool) -> None:
+    """S003-16: "den Hund biss der Mann" is no other deed than "der Mann biss den Hund"."""
+    assert any(veto.rule == "roles" for veto in find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
     ("claim", "passage"),
     [
         ("In Vik the World Health Organization counted 12 cases.", "In Vik 12 cases were counted by the WHO."),
@@ -1089,6 +1131,7 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         ("The keel is 89 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
         ("162 patients took part.", "97 patients had asthma and 65 had gout; all took part."),
         ("Pain fell by 2.7 points.", "Pain fell from 6.8 to 4.1 points in walkers."),
+        ("Unemployment rose by 5 percentage points.", "Unemployment rose from 7 % to 12 %."),
         ("Twice as many walkers as sitters slept.", SLEPT),
         ("The mill uses half the water of the forge.", WATER),
         ("The mill burned on 9 March 1931.", "The mill burned on 09/03/1931."),
@@ -1107,6 +1150,7 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         "what is worked out",
         "a sum of both",
         "a difference of one thing",
+        "a difference in points",
         "twice, of numbers",
         "half the amount",
         "a slashed date",
