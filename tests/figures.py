@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
+from adapters.cli.evaluating import page_of
 from core.evaluation.cases import Met
-from core.evaluation.report import Run, changes_since, junit_xml, page_of
+from core.evaluation.report import Run, changes_since, junit_xml
 from core.evaluation.running import Outcome
 from core.model.codec import decode, encode
 from core.model.errors import StoreError

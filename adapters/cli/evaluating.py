@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
+import jinja2
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -26,11 +28,11 @@ from core.evaluation.report import (
     Run,
     changes_in_words,
     changes_since,
+    disagreement,
     disagreements,
     figures,
     grades_of,
     junit_xml,
-    page_of,
     state_of,
     totals_of,
 )
@@ -43,11 +45,12 @@ from core.evaluation.running import (
     run_cases,
     taped,
 )
+from core.evidence.citations import MARKS
 from core.model.codec import decode, encode
 from core.model.errors import InvalidQuery, StoreError
 from core.pipeline.deps import Deps
 from core.presentation import wording
-from core.presentation.render import cut, iso_utc, one_line
+from core.presentation.render import cut, iso_utc, one_line, printable
 from core.text.saying import say as said
 
 RUN, BEFORE, UNFINISHED, JUNIT, PAGE = "run.json", "before.json", "unfinished", "junit.xml", "index.html"
@@ -233,6 +236,31 @@ def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[OutcomeCh
     _write(wish.out / JUNIT, junit_xml(runs))
     others = [*runs[1:], *([before] if before and len(runs) == 1 else [])]
     _write(wish.out / PAGE, page_of(runs[0], others[0] if others else None, changes))
+
+
+def page_of(run: Run, other: Run | None = None, changes: Sequence[OutcomeChange] = ()) -> str:
+    """One HTML file, the answers of two runs side by side; nothing is loaded from anywhere.
+
+    `other` is another configuration, or the run before; `changes` are those since then.
+    """
+    runs = [run, *([other] if other else [])]
+    theirs = {outcome.case_id: outcome for outcome in other.outcomes} if other else {}
+    said_of = {change.case_id: change for change in changes}
+    pairs = [(outcome, theirs.get(outcome.case_id)) for outcome in run.outcomes]
+    rows = zip(*(figures(totals_of(one)) for one in runs), strict=True)
+    template = jinja2.Environment(
+        autoescape=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).from_string(files(__package__).joinpath("evaluation.html").read_text("utf-8"))
+    return template.render(
+        runs=runs,
+        figures=[(row[0][0], [value for _, value in row]) for row in rows],
+        cases=[(mine, their, said_of.get(mine.case_id), their and disagreement(mine, their)) for mine, their in pairs],
+        state_of=state_of, counted=wording.counted, marks=MARKS,
+    )  # fmt: skip
 
 
 def _done(path: Path) -> dict[str, Outcome]:

@@ -19,9 +19,9 @@ from typing import Literal
 from PIL import Image, ImageDraw
 from playwright.async_api import Browser, Page, async_playwright
 
+from adapters.cli.evaluating import page_of
 from adapters.pages.papers import PagePictures, PaperFiles
 from bots.processes import chat_previews
-from core.evaluation.report import page_of
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.paper import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from adapters.cli.evaluating import page_of
 from core.evaluation.cases import Met
 from core.evaluation.report import (
     Run,
@@ -15,7 +16,6 @@ from core.evaluation.report import (
     figures,
     grades_of,
     junit_xml,
-    page_of,
     state_of,
     totals_of,
 )
