@@ -1,7 +1,7 @@
 """An answer as it looks in a chat: the very payloads of the chat renderers, drawn as the clients draw them.
 
-For people without a workspace, and for pictures. Knows the platforms' JSON, never their adapters: who wires the
-process hands the payloads in.
+For people without a workspace, and for pictures. preview.html knows the platforms' JSON, what stands here their markup,
+and neither their adapters: who wires the process hands the payloads in.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import regex
@@ -29,11 +28,6 @@ Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source], Snapshot | 
 PREVIEWS: web.AppKey[Mapping[str, Preview]] = web.AppKey("previews")
 
 _EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "🔄": "round", "⚠️": "warning", "👍": "up", "👎": "down"}
-_SLACK_BLOCKS = (
-    "header", "section", "context", "divider", "actions", "context_actions", "rich_text", "markdown", "table", "plan",
-)  # fmt: skip
-_DISCORD_STYLES: Mapping[object, str] = {1: "primary", 4: "danger", 5: "link"}
-_TASK_SIGNS = {"complete": "✓", "in_progress": "◌", "pending": "·", "error": "✗"}
 _DISCORD_FENCE = regex.compile(r"^```(?:[a-z0-9_+.#-]+\n)?\n*(.*?)\n*```", regex.DOTALL | regex.MULTILINE)
 _SLACK_TOKENS = regex.compile(
     r"<(?P<url>https?://[^|<>\s]+)(?:\|(?P<label>[^<>]*))?>|<@(?P<user>[A-Z0-9]+)>"
@@ -71,41 +65,10 @@ async def get_preview(request: web.Request) -> web.Response:
         for name, preview in request.app[PREVIEWS].items()
         if only in ("", name)
     }
-    slack, discord = payloads.get("slack", {}), payloads.get("discord", {})
-    shown = {"slack": slack_parts(slack), "thread": slack_parts(slack.get("threaded") or {})}
-    return page("preview.html", request, shown | {"cards": discord_cards(discord), "rows": discord_rows(discord)})
-
-
-def slack_parts(message: Payload) -> tuple[SimpleNamespace, ...]:
-    """Block Kit as the Slack client draws it; kinds it does not know are left out."""
-    return tuple(_slack_part(block) for block in message.get("blocks") or () if block.get("type") in _SLACK_BLOCKS)
-
-
-def discord_cards(message: Payload) -> list[SimpleNamespace]:
-    """The embeds."""
-    return [
-        SimpleNamespace(
-            title=_pictured(str(embed.get("title") or "")),
-            colour=f"#{int(embed.get('color') or 0x4E5058):06x}",
-            text=discord_markdown(str(embed.get("description") or "")),
-            fields=[(str(one["name"]), discord_markdown(str(one["value"]))) for one in embed.get("fields") or ()],
-            footer=str((embed.get("footer") or {}).get("text") or ""),
-        )
-        for embed in message.get("embeds") or ()
-    ]
-
-
-def discord_rows(message: Payload) -> tuple[SimpleNamespace, ...]:
-    return tuple(
-        SimpleNamespace(kind="actions", text="", buttons=[_discord_button(one) for one in row.get("components") or ()])
-        for row in message.get("components") or ()
-    )
-
-
-def _discord_button(element: Payload) -> SimpleNamespace:
-    if "options" in element:
-        return _button(f"{element.get('placeholder') or ''} ▾", style="menu")
-    return _button(element.get("label"), element.get("url"), _DISCORD_STYLES.get(element.get("style"), ""))
+    drawing = {"pictured": _pictured, "mrkdwn": mrkdwn, "discord_markdown": discord_markdown, "safe_link": safe_link,
+               "slack_markdown": slack_markdown, "unescape": html.unescape}  # fmt: skip
+    slack, discord = (payloads.get(name, {}) for name in ("slack", "discord"))
+    return page("preview.html", request, {"slack": slack, "discord": discord, **drawing})
 
 
 def mrkdwn(text: str) -> Markup:
@@ -141,29 +104,6 @@ def _discord_lines(text: str) -> Markup:
     return Markup("").join(lines)
 
 
-def _slack_part(block: Payload) -> SimpleNamespace:
-    """One block of a message: what sort it is, its buttons or else its text."""
-    kind = str(block["type"])
-    if kind == "actions":
-        return SimpleNamespace(kind=kind, text="", buttons=[_slack_button(one) for one in block["elements"]])
-    if kind == "context_actions":
-        pair = [one[side] for one in block["elements"] for side in ("positive_button", "negative_button")]
-        return SimpleNamespace(
-            kind=kind, text="", buttons=[_button(one["text"]["text"], style="thumb") for one in pair]
-        )
-    return SimpleNamespace(kind=kind, text=_SLACK_TEXTS.get(kind, _mrkdwn_texts)(block), buttons=[])
-
-
-def _mrkdwn_texts(block: Payload) -> Markup:
-    texts = [block["text"]["text"]] if "text" in block else [one["text"] for one in block.get("elements") or ()]
-    return Markup(" ").join(mrkdwn(text) for text in texts)
-
-
-def _code(block: Payload) -> Markup:
-    texts = [part["text"] for one in block["elements"] for part in one["elements"]]
-    return Markup("<pre>{}</pre>").format("".join(texts))
-
-
 def slack_markdown(text: str) -> Markup:
     """What Slack makes of a markdown block: its escaped signs are text, its links lead where they say."""
     lines: list[Markup] = []
@@ -181,56 +121,6 @@ def slack_markdown(text: str) -> Markup:
         else:
             lines.append(Markup("<div>{}</div>").format(drawn or Markup("&nbsp;")))
     return Markup("").join(lines)
-
-
-def _plan(block: Payload) -> Markup:
-    """Folded once all is done, as Slack folds it."""
-    tasks = block.get("tasks") or ()
-    is_done = all(task["status"] == "complete" for task in tasks)
-    rows = [
-        Markup('<div class="task {}"><span>{}</span> {}{}</div>').format(
-            task["status"], _TASK_SIGNS.get(task["status"], ""), _pictured(html.unescape(task["title"])), _output(task)
-        )
-        for task in tasks
-    ]
-    head = Markup("<summary>{} {}</summary>").format("✓" if is_done else "◌", _pictured(html.unescape(block["title"])))
-    opening = Markup("<details>") if is_done else Markup("<details open>")
-    return opening + head + Markup("").join(rows) + Markup("</details>")
-
-
-def _output(task: Payload) -> Markup:
-    parts = [part for one in (task.get("output") or {}).get("elements") or () for part in one["elements"]]
-    text = "".join(part["text"] for part in parts)
-    return Markup("<small>{}</small>").format(text) if text else Markup("")
-
-
-def _table(block: Payload) -> Markup:
-    def row(cells: Sequence[Payload], tag: str) -> Markup:
-        opening, closing = Markup(f"<{tag}>"), Markup(f"</{tag}>")  # noqa: S704 -- one of two names
-        return Markup("<tr>{}</tr>").format(Markup("").join(opening + escape(one["text"]) + closing for one in cells))
-
-    drawn = [row(cells, "td" if place else "th") for place, cells in enumerate(block["rows"])]
-    return Markup("<table>{}</table>").format(Markup("").join(drawn))
-
-
-_SLACK_TEXTS: Mapping[str, Callable[[Payload], Markup]] = {
-    "plan": _plan,
-    "markdown": lambda block: slack_markdown(block["text"]),
-    "table": _table,
-    "rich_text": _code,
-    "header": lambda block: _pictured(block["text"]["text"]),
-}
-
-
-def _slack_button(element: Payload) -> SimpleNamespace:
-    if element["type"] == "overflow":
-        return _button("⋯", style="menu")
-    return _button(element["text"]["text"], element.get("url"), element.get("style"))
-
-
-def _button(label: object, url: object = "", style: object = "") -> SimpleNamespace:
-    link = safe_link(str(url or ""))
-    return SimpleNamespace(label=_pictured(str(label or "")), link=link, style=str(style or ""))
 
 
 def _slack_line(line: str) -> Markup:
