@@ -12,14 +12,12 @@ from types import SimpleNamespace
 from urllib.parse import urlencode
 
 from aiohttp import web
-from markupsafe import Markup, escape
 
 from adapters.web.access import LINKS, JobLinks, is_own_origin, may_look_after, read_number, readable_job
 from adapters.web.faults import Forbidden, page
 from core.model.job import ResearchJob
 from core.presentation import wording
 from core.tenancy.usage import (
-    CalibrationRow,
     CountUsage,
     EvaluationStore,
     Origin,
@@ -33,65 +31,6 @@ from core.tenancy.usage import (
 )
 from core.text.saying import say, say_number
 
-# Small charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them
-
-
-WIDTH, HEIGHT = 600, 120  # of the drawing, which the page scales
-
-
-@dataclass(frozen=True)
-class ChartPart:
-    """One colour of a chart: `name` is its class in the style sheet, `label` what it stands for."""
-
-    name: str
-    label: str
-
-
-def draw_bars(bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], *, summary: str) -> Markup:
-    """A bar each, stacked of one value a part, from the bottom; the highest takes all the room."""
-    highest = max((sum(bar) for bar in bars), default=0.0)
-    step = WIDTH / max(len(bars), 1)
-    drawn = []
-    for place, bar in enumerate(bars):
-        bottom = float(HEIGHT)
-        for value, part in zip(bar, parts, strict=True):
-            height = HEIGHT * value / highest if highest else 0.0
-            bottom -= height
-            if height > 0:
-                drawn.append(
-                    f'<rect class="bar-{part.name}" x="{place * step + 0.1 * step:.2f}" y="{bottom:.2f}" '
-                    f'width="{0.8 * step:.2f}" height="{height:.2f}"/>'
-                )
-    return Markup(  # noqa: S704 -- numbers and our own words, and the summary is escaped
-        f'<svg class="bars" role="img" aria-label="{escape(summary)}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'preserveAspectRatio="none"><line x1="0" y1="{HEIGHT}" x2="{WIDTH}" y2="{HEIGHT}"/>{"".join(drawn)}</svg>'
-    )
-
-
-def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
-    """A line a level: the interval from 0 to 1 as a bar, the share as a mark in it; empty where too few were judged."""
-    drawn = []
-    for place, row in enumerate(rows):
-        top = place * ROW_HEIGHT
-        drawn.append(f'<line class="rule" x1="0" y1="{top + 20}" x2="{WIDTH}" y2="{top + 20}"/>')
-        drawn.append(f'<text x="0" y="{top + 12}">{escape(wording.say_level(row.level.value))}</text>')
-        if row.share is None or row.low is None or row.high is None:
-            continue
-        left, right, mark = (WIDTH * value for value in (row.low, row.high, row.share))
-        colour = f'class="bar-{row.level.value}"'
-        drawn.append(
-            f'<rect {colour} x="{left:.1f}" y="{top + 11}" width="{right - left:.1f}" height="18" opacity=".45"/>'
-        )
-        drawn.append(f'<rect {colour} x="{mark - 2:.1f}" y="{top + 5}" width="4" height="30"/>')
-    words = "; ".join(f"{wording.say_level(row.level.value)}: {row.says}" for row in rows)
-    return Markup(  # noqa: S704 -- numbers and our own words
-        f'<svg class="intervals" role="img" aria-label="{escape(words)}" '
-        f'viewBox="0 0 {WIDTH} {ROW_HEIGHT * len(rows)}">'
-        f"{''.join(drawn)}</svg>"
-    )
-
-
-ROW_HEIGHT = 40  # of a level in the drawing of intervals
 USAGE: web.AppKey[CountUsage] = web.AppKey("usage")
 EVALUATIONS: web.AppKey[EvaluationStore] = web.AppKey("evaluations")
 PERIODS = (7, 30, 90, 365)  # days
@@ -155,7 +94,7 @@ async def _calibrations(request: web.Request, wish: Wish) -> list[SimpleNamespac
     for origin, title in _ORIGINS.items():
         rows = calibration(judged, origin)
         if any(row.judged for row in rows):
-            found.append(SimpleNamespace(title=say(title), rows=rows, svg=draw_intervals(rows)))
+            found.append(SimpleNamespace(title=say(title), rows=rows))
     return found
 
 
@@ -211,51 +150,36 @@ async def _wish(request: web.Request) -> Wish:
 
 
 def _charts(days: Sequence[Usage]) -> list[SimpleNamespace]:
-    parts = tuple(ChartPart(name, say(label)) for name, label in _OUTCOMES.items())
+    parts = [(name, say(label)) for name, label in _OUTCOMES.items()]
     asked = [(one.answered - one.cached, one.cached, one.failed, one.cancelled + one.running) for one in days]
     seconds = [(one.p50_s or 0.0, (one.p95_s or 0.0) - (one.p50_s or 0.0)) for one in days]
     levels = [(one.high, one.medium, one.low, one.insufficient) for one in days]
     costs = [(one.cost_usd,) for one in days]
-    times = (
-        ChartPart("answered", say("half of the answers came within")),
-        ChartPart("cached", say("19 of 20 came within")),
-    )
-    confidence = tuple(ChartPart(name, say(label)) for name, label in wording.LEVELS.items())
+    times = [("answered", say("half of the answers came within")), ("cached", say("19 of 20 came within"))]
+    confidence = [(name, say(label)) for name, label in wording.LEVELS.items()]
+    cost = say("Known cost") if any(one.unpriced for one in days) else say("Cost")
     charts = [
         _chart(say("Questions"), days, asked, parts, "{}"),
         _chart(say("Seconds to the answer"), days, seconds, times, "{} s", digits=1, is_summed=False),
         _chart(say("Confidence of the answers"), days, levels, confidence, "{}"),
-        _chart(
-            say("Known cost") if any(one.unpriced for one in days) else say("Cost"),
-            days,
-            costs,
-            (ChartPart("answered", say("model calls")),),
-            "${}",
-            digits=3,
-        ),
+        _chart(cost, days, costs, [("answered", say("model calls"))], "${}", digits=3),
     ]
     return charts if any(cost for (cost,) in costs) else charts[:-1]  # without a model nothing has a price
 
 
 def _chart(
-    title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], unit: str,
+    title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[tuple[str, str]], unit: str,
     *, digits: int = 0, is_summed: bool = True,
 ) -> SimpleNamespace:  # fmt: skip
-    """`summary` says in words what can be seen; `top` is the value of the highest bar with its unit."""
+    """A bar a day, stacked of one value a part: of a class of the style sheet, and what it stands for. The template
+    draws them. `summary` says in words what can be seen; `top` is the value of the highest bar with its unit.
+    """
     heights = [sum(bar) for bar in bars]
     highest = max(heights)
     when = days[heights.index(highest)].day
     top = unit.format(say_number(highest, digits))
-    if is_summed:
-        summary = say(
-            "{title} a day: {total} in all, most on {day} with {top}. The table has every day.",
-            title=title,
-            total=unit.format(say_number(sum(heights), digits)),
-            day=when,
-            top=top,
-        )
-    else:
-        summary = say(
-            "{title} a day: most on {day} with {top}. The table has every day.", title=title, day=when, top=top
-        )
-    return SimpleNamespace(title=title, top=top, parts=parts, svg=draw_bars(bars, parts, summary=summary))
+    summed = "{title} a day: {total} in all, most on {day} with {top}. The table has every day."
+    alone = "{title} a day: most on {day} with {top}. The table has every day."
+    total = unit.format(say_number(sum(heights), digits))
+    summary = say(summed if is_summed else alone, title=title, total=total, day=when, top=top)
+    return SimpleNamespace(title=title, top=top, parts=parts, bars=bars, highest=highest, summary=summary)
