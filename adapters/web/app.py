@@ -46,6 +46,7 @@ from core.receipts.container import Receipts
 from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text import saying
 from core.text.saying import LANGUAGES, say_number, spoken
+from core.works.showing import verdict_words
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
@@ -133,7 +134,8 @@ def templates() -> jinja2.Environment:
     environment.filters.update(claimed=claimed, quoted=quoted)
     environment.globals.update(
         say=_say, say_again=saying.say_again, say_many=_say_many, say_number=say_number, spoken=spoken, lang=_lang,
-        languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands,
+        languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands, cut=cut, one_line=one_line,
+        verdict_words=verdict_words,
     )  # fmt: skip
     return environment
 

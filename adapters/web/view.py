@@ -16,7 +16,7 @@ from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock
 from core.findings.viewing import FindingsView, FoundItem
-from core.model.answer import JobResult, ResearchAnswer
+from core.model.answer import Conflict, JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
@@ -28,7 +28,7 @@ from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
-from core.works.showing import reference_rows, verdict_words
+from core.works.showing import reference_rows
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
@@ -78,7 +78,7 @@ def job_view(
         cited=[views[source.id] for source in card.cited],
         uncited=[views[source.id] for source in card.uncited],
         evidence=evidence_searches(result),
-        references=[*map(_reference, reference_rows(result))],
+        references=reference_rows(result),
     )
 
 
@@ -125,27 +125,19 @@ def _sum_view(answer: ResearchAnswer) -> SimpleNamespace | None:
 
 def _conflicts(
     answer: ResearchAnswer, by_number: dict[int, Source], passages: dict[int, dict[str, CitedPassage]], links: JobLinks
-) -> list[SimpleNamespace]:
+) -> list[tuple[Conflict, list[SimpleNamespace]]]:
+    """Each with where its positions stand."""
     numbers = {source.id: number for number, source in by_number.items()}
-    views: list[SimpleNamespace] = []
+    found = []
     for place, conflict in enumerate(answer.conflicts):
-        rows: list[SimpleNamespace] = []
+        sides = []
         for side, position in enumerate(conflict.positions):
-            number = numbers.get(position.source_id)
-            passage_id = f"conflict-{place}-{side}"
-            is_found = number is not None and passage_id in passages[number]
-            rows.append(
-                SimpleNamespace(
-                    position=one_line(position.position),
-                    source=place_of(by_number[number]) if number is not None else position.source_id,
-                    number=number,
-                    address=links.source(number, passage_id if is_found else "") if number is not None else "",
-                    date=one_line(position.date),
-                    quote=one_line(position.quote),
-                )
-            )
-        views.append(SimpleNamespace(subject=one_line(conflict.subject), positions=rows))
-    return views
+            number, claim = numbers.get(position.source_id), f"conflict-{place}-{side}"
+            address = links.source(number, claim if claim in passages[number] else "") if number is not None else ""
+            source = place_of(by_number[number]) if number is not None else position.source_id
+            sides.append(SimpleNamespace(said=position, number=number, address=address, source=source))
+        found.append((conflict, sides))
+    return found
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> list[tuple[str, str]]:
@@ -203,53 +195,19 @@ def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]
 
 _SHOWN_LINES = 40  # of a block in the list, so that ten of them are still a page; a longer one has a page of its own
 _SHOWN_CHARS = 4_000
-QUERY_ROOM = 200  # characters; a default query is made of the whole context
 
 
 def findings_page(
     view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], cite: Cite, links: JobLinks
 ) -> SimpleNamespace:
-    """`lists` in the order asked for; `unverified` are pairs of an address, shown as text, and why. `before` and
-    `after` are what modes of other kinds answered.
-    """
+    """What was found, with how an item and a text of it are shown."""
     by_id = {source.id: source for source in sources}
-    lists = [
-        SimpleNamespace(
-            kind=mode,
-            title=say(TITLES[mode]),
-            items=[_item(item, answer, by_id, cite, links) for item in view.found(mode)],
-        )
-        for mode in view.findings.modes
-        if mode != "freeform"
-    ]
-    report = [
-        _section(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
-        for title, text in view.sections
-    ]
-    unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
-    before, after = (
-        [
-            _section(
-                f"part-{side}-{place}",
-                one_line(other.title),
-                _prose("\n\n".join(filter(None, [other.summary, other.detail])), answer, cite),
-            )
-            for place, other in enumerate(others)
-        ]
-        for side, others in (("before", view.before), ("after", view.after))
-    )
     return SimpleNamespace(
-        before=before,
-        lists=lists,
-        report=report,
-        report_title=say(TITLES["freeform"]),
-        after=after,
-        unverified=unverified,
+        view=view,
+        titles=TITLES,
+        item=lambda item: _item(item, answer, by_id, cite, links),
+        prose=lambda *texts: _prose("\n\n".join(filter(None, texts)), answer, cite),
     )
-
-
-def _section(id: str, title: str, text: Markup) -> SimpleNamespace:
-    return SimpleNamespace(id=id, title=title, text=text)
 
 
 def _item(
@@ -297,58 +255,12 @@ def _prose(text: str, answer: ResearchAnswer, cite: Cite) -> Markup:
     return prose(marked_text(text, answer.claims, tag=claim_tag), cite)
 
 
-def _reference(row: Mapping[str, Json]) -> SimpleNamespace:
-    """A reference of a list that was checked. `links` are words and the addresses behind them."""
-    named = ((say("record"), "url"), (say("notice"), "notice_url"), (say("free to read"), "open_copy"))
-    links = [(words, _text(row, name)) for words, name in named]
-    return SimpleNamespace(
-        number=_text(row, "number"),
-        name=cut(_text(row, "reference"), QUERY_ROOM),
-        sign=_text(row, "sign"),
-        said=_text(row, "said"),
-        links=[(words, url) for words, url in links if url.startswith(("https://", "http://"))],
-        uses=[
-            f"{verdict_words(_text(use, 'verdict'))}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))
-        ],
-    )
-
-
-def evidence_searches(result: JobResult | None) -> list[SimpleNamespace]:
-    """In the order in which they were made, `rows` best first; none for a job that wrote no section."""
+def evidence_searches(result: JobResult | None) -> list[list[Mapping[str, Json]]]:
+    """Each search's rows, best first, in the order in which they were made; none for a job that wrote no section."""
     searches: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
     for row in rows(result.details.get("evidence")) if result else ():
-        searches.setdefault((_text(row, "section"), _text(row, "query")), []).append(row)
-    return [
-        SimpleNamespace(
-            section=section,
-            query=cut(query, QUERY_ROOM),
-            is_custom=bool(found[0].get("is_custom")),
-            rows=[*map(_row, found)],
-        )
-        for (section, query), found in searches.items()
-    ]
-
-
-def _row(row: Mapping[str, Json]) -> SimpleNamespace:
-    """What one chunk says. `page` is "" where there is none; `cited_in` are sentences of the section."""
-    cited = row.get("cited_in")
-    return SimpleNamespace(
-        key=_text(row, "key") or _text(row, "paper_id"),
-        page=_text(row, "page"),
-        summary=_text(row, "summary"),
-        scores=(_score(row, "vector_score"), _score(row, "llm_score"), _score(row, "combined_score")),
-        cited_in=[one_line(str(sentence)) for sentence in cited] if isinstance(cited, list) else [],
-    )
-
-
-def _text(row: Mapping[str, Json], name: str) -> str:
-    value = row.get(name)
-    return "" if value is None else one_line(str(value))
-
-
-def _score(row: Mapping[str, Json], name: str) -> str:
-    value = row.get(name)
-    return f"{value:.2f}" if isinstance(value, int | float) else ""
+        searches.setdefault((str(row.get("section")), str(row.get("query"))), []).append(row)
+    return list(searches.values())
 
 
 # What the job did, step by step
