@@ -6,11 +6,15 @@ import json
 import shutil
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 
 from core.model.errors import FetchError, PageTimeout
 from core.model.works import NO_IDS, WorkIds
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 DocumentKind = Literal["html", "text", "pdf", "docx", "feed"]
 MAX_ENTRIES = 300  # of a feed; most name the newest ten to fifty
@@ -71,32 +75,24 @@ class Extraction:
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> Extraction:
         """The inverse of `to_json`, once parsed. Raises `ValueError`: a worker may have been taken over by a page."""
-        title, text = fields.get("title"), fields.get("text")
-        if not isinstance(title, str) or not isinstance(text, str):
-            raise ValueError("an extraction without title or text")
-        author, published_on = fields.get("author"), fields.get("published_on")
-        labels, gap, scans = fields.get("labels"), fields.get("gap"), fields.get("scans")
-        return cls(
-            title=title,
-            text=text[:MAX_PAPER_CHARS],
-            author=author if isinstance(author, str) else None,
-            published_on=published_on if isinstance(published_on, str) else None,
-            labels=tuple(str(label) for label in labels) if isinstance(labels, list) else (),
-            gap=gap[:MAX_GAP_CHARS] if isinstance(gap, str) else "",
-            scans=scans if isinstance(scans, int) else 0,
-            ids=_read_ids(fields.get("ids")),
-            entries=_read_entries(fields.get("entries")),
+        try:
+            read = _shape().validate_python(fields)
+        except ValueError as exc:
+            raise ValueError("no extraction with title or text") from exc
+        return replace(
+            read,
+            text=read.text[:MAX_PAPER_CHARS],
+            gap=read.gap[:MAX_GAP_CHARS],
+            ids=WorkIds.of(**{kind: value[:MAX_ID_CHARS] for kind, value in vars(read.ids).items()}),
+            entries=tuple((title[:500], url[:2000]) for title, url in read.entries[:MAX_ENTRIES]),
         )
 
 
-def _read_entries(listed: object) -> tuple[tuple[str, str], ...]:
-    pairs = [one for one in listed if isinstance(one, list) and len(one) == 2] if isinstance(listed, list) else []
-    return tuple((str(title)[:500], str(url)[:2000]) for title, url in pairs[:MAX_ENTRIES])
+@cache
+def _shape() -> TypeAdapter[Extraction]:
+    from pydantic import TypeAdapter  # parsers have no use for it
 
-
-def _read_ids(fields: object) -> WorkIds:
-    known = fields if isinstance(fields, dict) else {}
-    return WorkIds.of(**{kind: str(known.get(kind) or "")[:MAX_ID_CHARS] for kind in vars(NO_IDS)})
+    return TypeAdapter(Extraction)
 
 
 def find_tesseract() -> str:

@@ -18,10 +18,9 @@ import signal
 import socket
 import sys
 from base64 import b64encode
-from typing import cast
 
 from adapters.pages.extract import STOP_WORDS, extract, warm_up
-from adapters.pages.extraction import LENGTH, LIMITS, TOO_MUCH_MEMORY, DocumentKind, NoText, PageDocument
+from adapters.pages.extraction import LENGTH, LIMITS, TOO_MUCH_MEMORY, NoText, PageDocument
 
 _IDLE_MS = 100  # after which no parser seems to be waited for
 
@@ -154,10 +153,7 @@ def _receive(parent: socket.socket) -> PageDocument | None:
     body = _block(parent) if header is not None else None
     if header is None or body is None:
         return None
-    fields: dict[str, str] = json.loads(header)
-    kind = cast(DocumentKind, fields["kind"])
-    sizes = int(fields["max_chars"]), int(fields["page"])
-    return PageDocument(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"], float(fields["ocr_s"]))
+    return PageDocument(body=body, **json.loads(header))
 
 
 def _block(parent: socket.socket) -> bytes | None:

@@ -246,11 +246,7 @@ async def _until_ready(worker: _Worker, url: str) -> None:
 
 
 async def _ask(channel: socket.socket, document: PageDocument) -> bytes:
-    fields = {
-        "url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars,
-        "page": document.page, "quote": document.quote, "ocr_s": document.ocr_s,
-    }  # fmt: skip
-    header = json.dumps(fields).encode()
+    header = json.dumps({name: value for name, value in vars(document).items() if name != "body"}).encode()
     message = LENGTH.pack(len(header)) + header + LENGTH.pack(len(document.body)) + document.body
     await asyncio.get_running_loop().sock_sendall(channel, message)
     return await _receive(channel)
