@@ -23,7 +23,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
 from core.text.language import language_of
-from core.text.saying import say, say_again, say_many, say_published
+from core.text.saying import say, say_again, say_published
 from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
@@ -90,7 +90,9 @@ def source_view(
         domain=place_of(source),
         remarks=one_line(" · ".join(remarks_on(source))),
         score=_hundredths(source.scores.total),
-        scores=_scores(source),
+        scores={name: _hundredths(value) for name, value in vars(source.scores).items()},
+        source=source,
+        kind=_KINDS[source.metadata.kind],
         quotes=quotes[:_QUOTES],
         more=len(quotes[_QUOTES:]),
         language=language_of(source.content[:_LANGUAGE_CHARS]),
@@ -184,21 +186,6 @@ def place_of(source: Source) -> str:
     address, _, fragment = source.url.partition("#")
     name, heading = PurePosixPath(unquote(address)).name, unquote(fragment)
     return one_line(f"{name} § {heading}" if heading else name)
-
-
-def _scores(source: Source) -> list[SimpleNamespace]:
-    """What decided its rank (core/stages/ranking.py): 0…100, and in a few words why."""
-    scores, metadata = source.scores, source.metadata
-    published = metadata.published_at
-    dated = say("published {day}", day=say_published(published)) if published else say("no date is given")
-    words = say_many("{number} word of text", "{number} words of text", metadata.word_count)
-    rows = (
-        (say("Relevance"), scores.relevance, say("how much of the question its text is about")),
-        (say("Authority"), scores.authority, say(_KINDS[metadata.kind])),
-        (say("Recency"), scores.recency, dated),
-        (say("Quality"), scores.quality, words),
-    )
-    return [SimpleNamespace(name=name, value=_hundredths(value), why=why) for name, value, why in rows]
 
 
 def _hundredths(score: float) -> int:

@@ -70,7 +70,9 @@ def job_view(
         can_be_followed=job.scope.tenant == LOCAL.tenant and card.answer is not None,
         # What must be known to read the answer right: which question it answers, and when it was given.
         notices=[one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)],
-        costs=_costs(job, result, sources),
+        result=result,
+        read=len(sources),
+        modes=", ".join(say(MODES[name].title) if name in MODES else name for name in job.request.modes),
         preview=_preview(job, card.answer),
         queries=[one_line(query) for query in result.queries] if result else [],
         providers=[*map(say_place, places_of(result.providers))] if result else [],
@@ -140,45 +142,9 @@ def _conflicts(
     return found
 
 
-def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> list[tuple[str, str]]:
-    """What the answer took, as pairs of a word and a figure."""
-    rows = [
-        (say("Asked"), f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
-        (say("Mode"), ", ".join(say(MODES[name].title) if name in MODES else name for name in job.request.modes)),
-    ]
-    if result is None:
-        return rows
-    took = wording.duration(result.duration_s)
-    if result.cached_at:
-        took = say("{duration} (an earlier answer, given {day})", duration=took, day=result.cached_at[:10])
-    rows.append((say("Took"), took))
-    found, read = result.sources_considered, len(sources)
-    told = say("{found} found, {read} read", found=found, read=read) if found else say("{read} read", read=read)
-    rows.append((say("Sources"), told))
-    usage = result.answer.metadata if result.answer else None
-    if usage and usage.model:
-        calls = say_many(
-            "{model}: {number} call, {tokens} tokens",
-            "{model}: {number} calls, {tokens} tokens",
-            usage.model_calls,
-            model=usage.model,
-            tokens=thousands(usage.tokens_used),
-        )
-        rows += [(say("Model"), calls), (say("Cost"), _dollars(usage.cost_usd))]
-    elif usage:
-        rows.append((say("Model"), say("none")))
-    return rows
-
-
 def thousands(number: int) -> str:
     """`5,120`; in other languages with a no-break space, since a comma begins their decimals (ISO 80000-1)."""
     return f"{number:,}" if spoken() == ENGLISH else f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
-
-
-def _dollars(amount: float | None) -> str:
-    if amount is None:
-        return say("no price known")
-    return f"${say_number(amount, 3)}" if amount >= 0.001 else say("under $0.001") if amount else "$0"
 
 
 def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]:
