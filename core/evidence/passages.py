@@ -264,6 +264,8 @@ def _spans_of(text: str) -> list[Span]:
 
 def _cut(text: str, start: int, end: int) -> list[Span]:
     """Pieces of at most `MAX_SENTENCE_CHARS`, cut at the last line end or space, without outer white space."""
+    if end - start <= MAX_SENTENCE_CHARS and not (text[start].isspace() or text[end - 1].isspace()):
+        return [(start, end)]  # nearly all
     pieces: list[Span] = []
     while end - start > MAX_SENTENCE_CHARS:
         limit = start + MAX_SENTENCE_CHARS

@@ -6,6 +6,7 @@ for people. Found by what kind of order it is, never by its very words; what is 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -56,15 +57,16 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
 
 _HEAD_CHARS = 4  # of a word and what follows it: enough to say of most words that no pattern begins so
 _MOST_BEGINNINGS = 1 << 15  # to be kept
-_BEGINNING = regex.compile(r"\b\w")
+# Of every page, hence by `re`, which takes half the time of `regex`.
+_BEGINNING = re.compile(r"\b\w")
 _LETTER = regex.compile(r"\w")  # an order may also begin inside of a word: _ignore it_
-_OPENING = regex.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", regex.MULTILINE)
+_OPENING = re.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", re.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
-_CLAUSE = regex.compile(
-    r"(?:^|[.!?:;,)\]—–…-]\s|[:>(\[*_]|\b(?:and|now|also|then|please|must|shall|always|instead|just|you|kindly)\s)[\s\p{P}\p{S}]{0,12}"
+_CLAUSE = re.compile(
+    r"(?:^|[.!?:;,)\]—–…-]\s|[:>(\[*_]|\b(?:and|now|also|then|please|must|shall|always|instead|just|you|kindly)\s)[\W_]{0,12}"
     r"(?P<lead>(?:(?:please|now|first|also|then|next|instead|immediately|just|kindly)\b[\s,:!.-]{1,4}"
     r"|(?:important|note|stop|warning|urgent|caution)\s?[,:!.–—-]{1,3}\s?){0,3})",
-    regex.IGNORECASE | regex.MULTILINE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _EMPHASIS = regex.compile(r"(?<!\w)[*_]{1,3}(?=\w)|(?<=\w[.!?:,]?)[*_]{1,3}(?!\w)")  # of Markdown, at a word's edge
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]")

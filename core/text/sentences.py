@@ -18,7 +18,10 @@ from typing import TypeVar
 from core.text.language import DENIES, Cue, detect_language, told_beside
 
 T = TypeVar("T")
-MAX_KEPT, MAX_KEPT_CHARS = 256, 8_000_000  # long pages of a few questions, or four theses of 700 pages
+MAX_KEPT, MAX_KEPT_CHARS = (
+    1024,
+    8_000_000,
+)  # long pages of twenty questions and their quotes, or four theses of 700 pages
 
 
 def kept_by_length(read: Callable[[str], T]) -> Callable[[str], T]:

@@ -6,6 +6,7 @@ without knowing their language; the question's language says which of their word
 
 from __future__ import annotations
 
+import re
 import threading
 import unicodedata
 from collections import Counter, defaultdict
@@ -58,6 +59,9 @@ _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
     rf"[{_CJK}]+|\d+(?:[.,]\d+)*%?|[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}\p{{M}}_+#]|['’.\-](?=[\p{{L}}\p{{N}}]))*"
 )
+# The same where a text holds neither those scripts nor marks, in half the time: Latin, Greek, Cyrillic and signs.
+_PLAIN_TOKEN = re.compile(r"\d+(?:[.,]\d+)*%?|[^\W_][\w+#]*(?:['’.\-](?=[^\W_])[\w+#]*)*")
+_OTHER_SCRIPT = re.compile("[^\x00-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u207f\u20a0-\u20bf\u2100-\u2bff]")
 _VOWEL = regex.compile("[aeiouy]")
 _SPLITTABLE = regex.compile(r"[-_.’']")
 _POSSESSIVE = regex.compile(r"['’]s$")
@@ -68,10 +72,12 @@ _CJK_RUN = regex.compile(rf"^[{_CJK}]+$")
 
 def words(text: str) -> list[str]:
     """Every token in order, casefolded and stemmed, stopwords included; runs without spaces become bigrams."""
-    found: list[str] = []
-    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()):
-        found.extend(_stems(token))
-    return found
+    return [stemmed for token in _tokens(text) for stemmed in _stems(token)]
+
+
+def _tokens(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return (_TOKEN if _OTHER_SCRIPT.search(plain) else _PLAIN_TOKEN).findall(plain)
 
 
 @lru_cache(maxsize=1 << 15)  # pages of one subject share their words; some 5 MB at most
@@ -87,9 +93,13 @@ def _stems(token: str) -> tuple[str, ...]:
 
 def terms(text: str) -> list[str]:
     """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
-    tokens = words(text)
-    telling = (token for token in tokens if token not in _STOP_STEMS)
-    return [token for token in telling if len(token) > 3 or not _FUNCTION_PAIR.search(token)] or tokens
+    return [stemmed for token in _tokens(text) for stemmed in _telling(token)] or words(text)
+
+
+@lru_cache(maxsize=1 << 15)
+def _telling(token: str) -> tuple[str, ...]:
+    kept = (one for one in _stems(token) if one not in _STOP_STEMS)
+    return tuple(one for one in kept if len(one) > 3 or not _FUNCTION_PAIR.search(one))
 
 
 def without_wish(question: str) -> str:

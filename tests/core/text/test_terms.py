@@ -262,3 +262,9 @@ def test_stems_are_the_same_in_every_thread() -> None:
         found = list(pool.map(lambda word: forms_of("verteidigung", {word}, "de"), listed))
 
     assert all(list(entry.values()) == [1.0] for entry in found)
+
+
+@given(st.text(alphabet="aZéßΩжñ09½²_-.'’,+#%$() \n", max_size=40))
+def test_words_are_the_same_beside_another_script(text: str) -> None:
+    """Texts that hold only Latin, Greek, Cyrillic and signs are cut by a faster pattern than all others."""
+    assert words(f"{text}\n漢") == [*words(text), "漢"]
