@@ -151,9 +151,14 @@ def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Pa
 MIN_TOKENS, MAX_TOKENS, OVERLAP_TOKENS = 300, 500, 100  # S001-04
 _BEGIN, _END = r"(?:^|(?<=\f))", r"(?=[\n\f]|\Z)"  # of a line: a page's end is one too
 _MARKED_HEADING = re.compile(rf"{_BEGIN}#{{1,6}}[ \t]+([^\n\f]+?)[ \t]*#*{_END}", re.MULTILINE)
-_WHOLE = re.compile(
-    rf"{_BEGIN}(```|~~~)[^\n\f]*\n.*?(?:{_BEGIN}\1[ \t]*{_END}|\Z)|"
-    rf"{_BEGIN}\$\$[ \t]*\n.*?(?:{_BEGIN}\$\$[ \t]*{_END}|\Z)",
+_INDENTED = r"(?:[ ]{4}|\t)[ \t]*+[^\s][^\n\f]*+"
+_FORMULAS = "equation|align|alignat|flalign|gather|multline|eqnarray|displaymath|verbatim|lstlisting|algorithm"
+_WHOLE = re.compile(  # code in fences or indented, of 60 lines at most; equations, of 5,000 characters at most
+    rf"{_BEGIN}[ \t]*(?P<fence>`{{3,}}|~{{3,}})[^\n\f]*\n.*?(?:{_BEGIN}[ \t]*(?P=fence)[ \t]*{_END}|\Z)|"
+    rf"(?<=\n\n){_INDENTED}(?:\n(?:[ \t]*+\n)*+{_INDENTED}){{0,59}}|"
+    r"\$\$.{1,5000}?\$\$|"
+    r"(?<!\\)\\\[(?:(?!(?<!\\)\\\[).){1,5000}?\\\]|"
+    rf"\\begin\{{(?P<name>(?:{_FORMULAS})\*?)\}}(?:(?!\\begin\{{(?P=name)\}}).){{1,5000}}?\\end\{{(?P=name)\}}",
     re.MULTILINE | re.DOTALL,
 )
 _MAX_ABSTRACT_CHARS = 5_000  # journals allow 250 to 400 words; twice that is none

@@ -66,14 +66,37 @@ def test_no_chunk_reaches_over_a_heading() -> None:
     assert chunks[-1].section is SectionType.INTRODUCTION
 
 
-@pytest.mark.parametrize("whole", [pytest.param(CODE, id="code"), pytest.param(EQUATION, id="equation")])
-def test_code_and_equations_are_never_cut(whole: str) -> None:
-    """S001-06: a block stands in a chunk as a whole, even one longer than a chunk may be."""
-    chunks = chunk_text(f"{prose(20)}\n\n{whole}\n\n{prose(20)}")
+ROWS = "\n".join(f"x_{row} &= a_{row} + b_{row}. Let c_{row} = d. \\\\[2pt]" for row in range(12))
+WHOLES = {
+    "code": CODE,
+    "equation": EQUATION,
+    "code that holds a fence": "````md\n```\nx = 1. Foo. Bar.\n```\nmore. Text.\n````",
+    "code in a list": "  ~~~python\n  x = 1. Foo.\n\n  y = 2. Then Z.\n  ~~~",
+    "indented code": "    x = 1. Foo.\n    # First. Second. Third.\n\n    y = 2. Then Z.",
+    "equation in its lines": f"$$ a = b. Let\n{ROWS}\n c = d $$",
+    "equation of one line": r"$$E = mc^2. \text{Where E is energy. Then m is mass.}$$",
+    "brackets of LaTeX": f"\\[\n{ROWS}\n\\]",
+    "environment of LaTeX": f"\\begin{{align*}}\n{ROWS}\n\\end{{align*}}",
+}
 
-    holding = [chunk for chunk in chunks if whole.splitlines()[1] in chunk.text]
-    assert holding
-    assert all(whole in chunk.text for chunk in holding)
+
+@pytest.mark.parametrize("whole", WHOLES.values(), ids=WHOLES.keys())
+def test_code_and_equations_are_never_cut(whole: str) -> None:
+    """S001-06: wherever it falls, a block stands in a chunk as a whole, even one longer than a chunk may be."""
+    for before in range(1, 40):
+        content = f"{prose(before)}\n\n{whole}\n\n{prose(20)}"
+        start, chunks = content.index(whole), chunk_text(content)
+
+        edges = {edge for chunk in chunks for edge in (chunk.start, chunk.end)}
+        assert any(whole in chunk.text for chunk in chunks)
+        assert not edges.intersection(range(start + 5, start + len(whole)))  # blanks of the first line aside
+
+
+@pytest.mark.parametrize("opened", ["$$\nE = mc^2 $$", "$$", r"\[", r"\begin{equation}"])
+def test_an_equation_that_nobody_closes_takes_nothing_along(opened: str) -> None:
+    chunks = chunk_text(f"{opened}\n\n{prose(120)}")
+
+    assert all(estimate_tokens(chunk.text) <= MAX_TOKENS for chunk in chunks)
 
 
 def test_a_chunk_knows_its_page() -> None:
