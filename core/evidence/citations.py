@@ -161,8 +161,7 @@ def read_bracket(bracket: Bracket, keys: Collection[str]) -> Found | None:
         named = _keys(bracket.inner, keys)
         is_aside = any(" " in target.key and "et al" not in target.key for target, _ in named)  # (Paris, 2015)
         return (Grammar.KEY, named) if named and not is_aside else None
-    pages = _pages(bracket.inner)
-    if pages:
+    if pages := _pages(bracket.inner):
         return Grammar.PAGE, pages
     named = _keys(bracket.inner, keys) if keys else []
     return (Grammar.KEY, named) if named else None
@@ -223,6 +222,7 @@ def _pages(inner: str) -> list[tuple[Target, str]]:
 
 _KEY = re.compile(r"@?([a-z][a-z'’_-]+(?:19|20)\d{2}[a-z]*[\w-]*)")
 _TITLED_KEY = re.compile(r"@?([a-z][a-z'’_-]+(?:19|20)\d{2}[a-z]{3,})")  # plain enough without knowing the keys
+_LOCATOR = re.compile(r"(?:pages?|pp?|chap(?:ter)?|ch|sec(?:tion)?|figs?|figure|table|eqs?)\.?\s*[\w.–-]{1,12}", re.I)
 _KEY_LEAD = re.compile(r"(?:see|cf\.?|e\.g\.,?)\s+", re.I)
 _AUTHOR_YEAR = re.compile(
     r"(?P<name>[^\W\d_][\w'’-]*)(?:(?P<others>\s+(?:(?:and|&)\s+[^\W\d_][\w'’ -]*|et\s+al\.?)),?|,)"
@@ -238,11 +238,14 @@ def _keys(inner: str, keys: Collection[str]) -> list[tuple[KeyRef, str]]:
         if label and label["name"][0].isupper():
             found.append((KeyRef(_key_of(label, keys) or part), part))
             continue
-        for key in re.split(r"\s*,\s*", part):
+        for at, key in enumerate(re.split(r"\s*,\s*", part)):
+            plain = key.removeprefix("@")  # keys differ in more than case
+            known = plain if plain in keys else next((one for one in keys if one.casefold() == plain.casefold()), "")
             shaped = (_KEY if keys else _TITLED_KEY).fullmatch(key)
-            if key not in keys and not shaped:
+            if known or shaped:
+                found.append((KeyRef(known or (shaped[1] if shaped else key)), key))
+            elif not at or not _LOCATOR.fullmatch(key):
                 return []
-            found.append((KeyRef(key if key in keys or not shaped else shaped[1]), key))
     return found
 
 
@@ -309,8 +312,7 @@ def parse_markers(text: str, grammar: Grammar | None = None, *, keys: Collection
         place = bisect_right(starts, bracket.start) - 1
         if place >= 0 and bracket.start < code[place][1]:
             continue
-        found = read_bracket(bracket, keys)
-        if found and (grammar is None or found[0] is grammar):
+        if (found := read_bracket(bracket, keys)) and (grammar is None or found[0] is grammar):
             if not markers or text[markers[-1].end : bracket.start].strip():
                 is_after_stop = _is_after_stop(text, bracket.start)  # else as the bracket before it
             mark = _mark(text, bracket, is_after_stop=is_after_stop)

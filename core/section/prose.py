@@ -29,6 +29,7 @@ from core.text.terms import terms as terms_in
 BRIEF_ID = "src_1"
 _MIN_TELLING = 3  # words of a run
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
+_QUOTED = regex.compile(r"[\"“”„‟«»]([^\"“”„‟«»\n]{3,80})[\"“”‟«»]")
 _NUMBERS = regex.compile(r"(?<![ \t])[ \t]*+(?:\[\d+\])+")  # a run of blanks is tried from its beginning alone
 
 
@@ -109,6 +110,8 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
     """As Markdown: LaTeX read; no announcement, heading of its own or list of references. `authors` are by key."""
     text = _ANNOUNCED.sub("", text, count=1)
     text = _CITE.sub(lambda found: _cited(found, authors), text)
+    by_case = {key.casefold(): key for key in authors}
+    text = _PANDOC.sub(lambda found: _named(found, by_case.get(found[1].casefold(), ""), authors), text)
     for _ in range(2):  # bold within italics
         text = _FONT.sub(r"\1", text)
     text = _SECTIONING.sub(r"\n\n### \1\n\n", text)
@@ -133,12 +136,20 @@ _ANNOUNCED = regex.compile(  # what a writer says before the section
 _CITE = regex.compile(  # `\citep[see][p. 3]{key, other}`
     r"[ ~]*\\(\w{0,12}cite\w{0,12})\*?(?:\[[^\[\]]{0,200}\]){0,2}\{([^{}]*)\}", regex.IGNORECASE
 )
+# "as @key says", "… says @key."
+_PANDOC = regex.compile(r"(?<!\w|[\[;,(-] ?)@([\w:./+-]*\w)(?P<end>(?=[.,;:]?(?:\n|$)|\.\s))?")
 _FONT = regex.compile(r"\\(?:text(?:bf|it|tt|rm|sf)|emph|underline|mbox)\{([^{}]*)\}")
 _SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}(?:\s*\\label\{[^{}]*\})?")
 _DISPLAY = regex.compile(r"\\begin\{((?:equation|align|displaymath)\*?)\}(?P<formula>.*?)\\end\{\1\}", regex.DOTALL)
 _PARAGRAPH = regex.compile(r"\n\s*\n")
 _ESCAPED = regex.compile(r"\\([%&_#$])")
 _HEAD = regex.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+(?:\.\d+)*\.?[ \t]+)?(.+?)[ \t#]*")
+
+
+def _named(found: regex.Match[str], key: str, authors: Mapping[str, str]) -> str:
+    if not key:
+        return found.group()
+    return f"({key})" if found["end"] is not None else f"{authors[key]} ({key})"
 
 
 def _cited(found: regex.Match[str], authors: Mapping[str, str]) -> str:
@@ -156,10 +167,19 @@ class Quotations:
     is measured are facts, which stay as they are.
     """
 
-    def __init__(self, texts: Iterable[str], *, longest: int, terms: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Sequence[str], *, longest: int, terms: Iterable[str] = ()) -> None:
         self._size = longest + 1
         self._runs = {run for text in texts for run, _ in self._runs_of(text)}
         self._terms = "\n".join(f" {' '.join(_words(text))} " for text in terms)
+        self._said = "\n".join(f" {' '.join(_words(text))} " for text in texts)
+
+    def unmarked(self, sentence: str) -> str:
+        """Without the marks around what a text says too: what stays is too short to be a quotation (D4)."""
+        return _QUOTED.sub(lambda found: found[1] if self._is_said(_words(found[1])) else found[0], sentence)
+
+    def _is_said(self, words: Sequence[str]) -> bool:
+        run = f" {' '.join(words)} "
+        return len(words) > 1 and run in self._said and run not in self._terms
 
     def in_sentence(self, sentence: str) -> str:
         """The first run of words that a text has too, as the sentence has it; "" for none."""

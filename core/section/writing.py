@@ -175,14 +175,14 @@ class Writer:
         passages = [entry.chunk.chunk_text for entry in self.evidence]
         quotations = Quotations(passages, longest=longest, terms=[*titles, self.brief.text])
         runs = {at: run for at, text in enumerate(sentences) if (run := quotations.in_sentence(text))}
+        texts, cut = [quotations.unmarked(text) for text in sentences], list[RemovedSentence]()
         if not runs:
-            return list(sentences), [], 0
-        texts, cut = list(sentences), list[RemovedSentence]()
+            return texts, cut, 0
         asked = [(at, sentences[at], run) for at, run in runs.items()]
         new = await self._rephrased(asked)
         for at, sentence, run in asked:
             better = new.get(at, "")
-            texts[at] = better if better and not quotations.in_sentence(better) else ""
+            texts[at] = quotations.unmarked(better) if better and not quotations.in_sentence(better) else ""
             if not texts[at]:
                 words = len(run.split())
                 reason = say(_REPEATS, number=words)

@@ -135,13 +135,16 @@ NAMED = {
     "labels": ("[Smith et al., 2024; Doe, 2020b]", ["smith2024quantum", "doe2020title"]),
     "ambiguous": ("[Doe et al., 2020]", ["Doe et al., 2020"]),
     "unknown": ("(miller2019nothing)", ["miller2019nothing"]),
+    "at": ("[@smith2024quantum; @Own:key]", ["smith2024quantum", "Own:key"]),
+    "case": ("(Smith2024Quantum; own:KEY)", ["smith2024quantum", "Own:key"]),
+    "place": ("(see smith2024quantum, p. 3; Own:key, Sec. 2.1)", ["smith2024quantum", "Own:key"]),
 }
 
 
 @pytest.mark.parametrize(("marker", "expected"), NAMED.values(), ids=NAMED.keys())
 def test_key_and_label_markers_are_read(marker: str, expected: list[str]) -> None:
     """S001-24, and `[Author et al., Year]`; a label that could be two papers is neither of them."""
-    assert targets(f"Fact {marker}.", KEYS) == [KeyRef(key) for key in expected]
+    assert targets(f"Fact {marker}.", (*KEYS, "Own:key")) == [KeyRef(key) for key in expected]
 
 
 @pytest.mark.parametrize("text", ["It rained (Paris, 2015).", "It was done (in 2024).", "Known [since 1999]."])

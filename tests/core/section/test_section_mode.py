@@ -131,6 +131,8 @@ async def test_what_a_cited_paper_does_not_say_is_cut_and_reported() -> None:
             MOON,
             id="LaTeX with its heading, and a font",
         ),
+        pytest.param(f"As @{KEYS[0].upper()} says, {MOON}", f"As Author1 ({KEYS[0]}) says, {MOON}", id="Pandoc"),
+        pytest.param(MOON.replace(f"({KEYS[0]})", f"@{KEYS[0]}"), MOON, id="Pandoc at the end"),
         pytest.param(f"## 1. Introduction\n\n{MOON}", MOON, id="its own heading"),
         pytest.param(f"**Introduction**\n{MOON}", MOON, id="its own heading in bold"),
         pytest.param(f"Sure! Here is the introduction:\n\n{MOON}", MOON, id="announced"),
@@ -267,6 +269,22 @@ def test_four_words_that_tell_something_are_a_quotation(sentence: str, run: str)
     quotations = Quotations(texts, longest=USUAL.max_quoted_words, terms=["Height of Water in Shallow Coastal Basins"])
 
     assert quotations.in_sentence(sentence) == run
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        ("The wind “raised the tide” there.", "The wind raised the tide there."),
+        ("Der Wind „raised the tide“, und «strong wind» auch.", "Der Wind raised the tide, und strong wind auch."),
+        ('The word "tide" and "height of water" are terms.', 'The word "tide" and "height of water" are terms.'),
+        ('He calls it "windy weather".', 'He calls it "windy weather".'),
+    ],
+)
+def test_few_words_of_a_passage_stand_without_quotation_marks(sentence: str, shown: str) -> None:
+    """D4: prose never contains a quotation; so few words are nobody's own."""
+    quotations = Quotations(SENTENCES, longest=USUAL.max_quoted_words, terms=["Height of Water"])
+
+    assert quotations.unmarked(sentence) == shown
 
 
 async def test_what_was_removed_is_told() -> None:
