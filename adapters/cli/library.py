@@ -282,7 +282,7 @@ async def _validate(operating: Operating, *, workspace: _Workspace = "local", ch
     """Say which papers cannot be found or cited as they should be."""
     shelf = _shelf(workspace, channel)
     async with operating.open_library() as desk:
-        findings = await desk.validate(shelf)
+        findings = await desk.validate(shelf, "gorkd library reindex")
         count = len(await desk.library.papers([shelf]))
     for finding in findings:
         sys.stdout.write(f"{finding.paper.id}: {finding.fault}\n")

@@ -38,12 +38,12 @@ _OF_CATALOGUES = ("id", "title", "authors", "published", "doi", "url", "abstract
 NOTHING_NAMED = "{name} cannot be added: the list names no file, arXiv id, DOI or address of it."
 _NO_SUCH_PAPER = 'There is no paper "{id}" in this library; `list` shows what there is.'
 _UNINDEXED = {
-    Index.SUMMARY: ("its summary is not indexed; run reindex", "its summary has no embeddings; run reindex"),
-    Index.CONTENT: ("its text is not indexed; run reindex", "its text has no embeddings; run reindex"),
+    Index.SUMMARY: ("its summary is not indexed; run {command}", "its summary has no embeddings; run {command}"),
+    Index.CONTENT: ("its text is not indexed; run {command}", "its text has no embeddings; run {command}"),
 }
-_OTHER_VECTORS = "its embeddings are of another model, {model}; run reindex"
-_ABSTRACT_STANDS = "the model wrote no summary of it; its abstract stands there; run reindex"
-_NO_SUMMARY = "it has no summary; run reindex"
+_OTHER_VECTORS = "its embeddings are of another model, {model}; run {command}"
+_ABSTRACT_STANDS = "the model wrote no summary of it; its abstract stands there; run {command}"
+_NO_SUMMARY = "it has no summary; run {command}"
 _MERGED_WRONGLY = (
     "it stands as a version of {other}, {title}, which looks like another paper; if it is one, say separate-paper {id}"
 )
@@ -167,17 +167,21 @@ class LibraryDesk:
             except GorkdError as error:
                 yield error
 
-    async def validate(self, shelf: Scope) -> list[ShelfFinding]:
-        """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked."""
+    async def validate(self, shelf: Scope, reads_anew: str = "reindex-paper") -> list[ShelfFinding]:
+        """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked.
+
+        `reads_anew` is the command that reads one of them anew, before its id.
+        """
         await mend(self.library, self.ingestion.embedder, shelf, within_s=MENDING_S)
         findings: list[ShelfFinding] = []
         papers = await self.library.papers([shelf])
         for paper in papers:
-            faults = [*await self._faults(shelf, paper), *_merged_wrongly(paper, papers)]
+            command = f"`{reads_anew} {paper.id}`"
+            faults = [*await self._faults(shelf, paper, command), *_merged_wrongly(paper, papers)]
             findings += [ShelfFinding(paper, fault) for fault in faults]
         return findings
 
-    async def _faults(self, shelf: Scope, paper: Paper) -> list[str]:
+    async def _faults(self, shelf: Scope, paper: Paper, command: str) -> list[str]:
         faults: list[str] = []
         if not await self.library.text([shelf], paper.id):
             faults.append(say("its text is missing; add the file again"))
@@ -185,11 +189,11 @@ class LibraryDesk:
         for index, (no_chunks, no_vectors) in _UNINDEXED.items():
             chunks = await self.library.matching([shelf], index, paper.title, limit=1, papers=[paper.id])
             if not chunks or (embedder is not None and chunks[0].chunk.embedding is None):
-                faults.append(say(no_vectors if chunks else no_chunks))
+                faults.append(say(no_vectors if chunks else no_chunks, command=command))
         if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
-            faults.append(say(_OTHER_VECTORS, model=paper.cosines.model))
+            faults.append(say(_OTHER_VECTORS, model=paper.cosines.model, command=command))
         if not paper.summary or paper.lacks_summary:
-            faults.append(say(_ABSTRACT_STANDS if paper.summary else _NO_SUMMARY))
+            faults.append(say(_ABSTRACT_STANDS if paper.summary else _NO_SUMMARY, command=command))
         return faults
 
     async def _within(self, work: Awaitable[Ingested]) -> Ingested:

@@ -66,8 +66,8 @@ async def test_a_healthy_shelf_has_no_faults_and_a_bare_paper_is_named() -> None
     assert healthy == []
     assert faults == [
         "its text is missing; add the file again",
-        "its summary is not indexed; run reindex",
-        "its text is not indexed; run reindex",
+        f"its summary is not indexed; run `reindex-paper {paper.id}`",
+        f"its text is not indexed; run `reindex-paper {paper.id}`",
     ]
 
 

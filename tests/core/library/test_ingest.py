@@ -290,14 +290,15 @@ async def test_a_model_that_is_still_away_fails_nobodys_question() -> None:
 async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
     """Numbers of two models cannot be compared; nothing would be found, and nobody would know why."""
     library = memory_library()
-    await Ingestion(library, Reader().read, now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
+    added = await Ingestion(library, Reader().read, now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
     other = LibraryDesk(
         Ingestion(library, Reader().read, now, embedder=CountingEmbedder(name="new")), Finder().find, Finder().search
     )
 
     faults = [finding.fault for finding in await other.validate(LOCAL)]
 
-    assert faults == ["its embeddings are of another model, counting; run reindex"]
+    remedy = f"run `reindex-paper {added.paper.id}`"
+    assert faults == [f"its embeddings are of another model, counting; {remedy}"]
 
 
 @pytest.mark.parametrize(
