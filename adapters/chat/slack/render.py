@@ -393,7 +393,8 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
     made = {one.name: one for one in (*card.buttons, *card.renewing)}
     row = [button(SHOW_SOURCES, say(wording.SOURCES), job.id)] if SHOW_SOURCES in made else []
     if card.answer is not None and card.answer.metadata.model and job.request.modes == ("quick",):
-        row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
+        label = say(wording.START if card.offers else wording.GO_DEEPER)
+        row.append(button(START_DEEP, label, job.id, style="primary" if card.offers else ""))
     row += _buttons(job.id, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
     for spare in ("export", "watch"):  # their words do the same

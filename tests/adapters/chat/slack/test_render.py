@@ -71,6 +71,21 @@ def buttons_of(message: SlackMessage) -> list[str]:
     return [*(button["action_id"] for button in found if button["type"] == "button"), *options]
 
 
+@pytest.mark.parametrize(("may_offer", "label"), [(True, "Start"), (False, "Go Deeper")])
+def test_deep_research_that_is_offered_is_started_by_the_word_that_asks(may_offer: bool, label: str) -> None:
+    """D9: "Start it?" stands beside Start."""
+    vague = replace(samples.ANSWER, confidence=Confidence.LOW)
+
+    shown_there = VOICE.outcome(
+        samples.COMPLETED, replace(samples.RESULT, answer=vague), samples.SOURCES, may_offer=may_offer
+    )
+
+    rows = [one for block in of_kind(shown_there, "actions") for one in block["elements"]]
+    (deeper,) = [one for one in rows if one["action_id"] == "start_deep"]
+    assert deeper["text"]["text"] == label
+    assert ("Start it?" in shown(shown_there)) == may_offer
+
+
 def of_kind(message: SlackMessage, kind: str) -> list[dict[str, Any]]:
     return [dict(block) for block in message.blocks if block["type"] == kind]
 
