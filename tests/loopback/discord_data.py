@@ -71,6 +71,7 @@ class Channel:
     hidden: bool = False
     recipient: dict[str, Any] | None = None
     parent_id: str | None = None
+    archived: bool = False
 
     @property
     def permissions(self) -> int:
@@ -88,7 +89,8 @@ class Channel:
             shown |= {
                 "owner_id": BOT_ID, "message_count": 0, "member_count": 1, "total_message_sent": 0,
                 "thread_metadata": {
-                    "archived": False, "auto_archive_duration": 1440, "archive_timestamp": now(), "locked": False,
+                    "archived": self.archived, "auto_archive_duration": 1440, "archive_timestamp": now(),
+                    "locked": False,
                 },
             }  # fmt: skip
         return shown

@@ -156,7 +156,7 @@ class Rest:
         thread = self._channel(request)
         if thread.kind != data.PUBLIC_THREAD:
             raise Refused(403, 50013, "Missing Permissions")
-        thread.name = body.get("name", thread.name)
+        thread.name, thread.archived = body.get("name", thread.name), body.get("archived", thread.archived)
         return _json(thread.to_json())
 
     async def _guilds(self, request: web.Request, body: Any) -> web.Response:
@@ -313,6 +313,7 @@ class Rest:
         if body.get("embeds"):
             self._require(channel, data.EMBED)
         self._judge("message.create", message_problems(body))
+        channel.archived = False  # who writes in a thread opens it
         nonce = str(body["nonce"]) if body.get("nonce") is not None else None
         if nonce and body.get("enforce_nonce"):
             for earlier in self._world.messages.values():
@@ -343,6 +344,8 @@ class Rest:
             raise Refused(403, 50005, "Cannot edit a message authored by another user")
         if message.is_ephemeral:
             raise Refused(404, 10008, "Unknown Message")
+        if self._channel(request).archived:
+            raise Refused(400, 50083, "Thread is archived")
         if body.get("embeds"):
             self._require(self._channel(request), data.EMBED)
         self._judge("message.edit", message_problems(body))

@@ -294,6 +294,11 @@ class DiscordWorld:
         self.notify()
         return thread
 
+    def archives(self, thread: Channel) -> None:
+        """Somebody archives a thread, or it was quiet for too long."""
+        thread.archived = True
+        self.gateway.dispatch("THREAD_UPDATE", thread.to_json())
+
     def _is_said(self, message: Message) -> bool:
         return message.author == data.BOT and not message.is_deleted
 

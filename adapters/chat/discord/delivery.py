@@ -38,6 +38,7 @@ UNKNOWN_MESSAGE = 10008
 MISSING_PERMISSIONS = 50013
 TOO_LARGE, ENTITY_TOO_LARGE = 413, 40005  # as an HTTP status, and as Discord's own code
 MAX_FILES_BYTES = 10_000_000  # of one message; what a server without boosts takes is 10 MiB
+ARCHIVED = 50083  # a thread in which no message can be changed before somebody who may write there opens it
 NO_HISTORY = 160002  # who may not read a channel's history may not reply there, only write
 
 MAX_SAID = 1800  # characters beside a mention; Discord takes 2,000
@@ -221,8 +222,15 @@ class DiscordReply:
         return replace(self.spot, message_id=sent.id)
 
     async def _edit_message(self, payload: DiscordMessage) -> None:
+        """An archived thread is opened for an answer, not for every step towards it."""
         message = self._channel().get_partial_message(self.spot.message_id)
-        await message.edit(**self._body(payload), **self._attached(payload))
+        try:
+            await message.edit(**self._body(payload), **self._attached(payload))
+        except discord.HTTPException as exc:
+            if exc.code != ARCHIVED or not payload.job_id:
+                raise
+            await self.client.http.edit_channel(self.spot.channel_id, archived=False)
+            await message.edit(**self._body(payload), **self._attached(payload))
 
     async def _edit_response(self, payload: DiscordMessage) -> None:
         webhook = webhook_of(self.client, self.spot.token)

@@ -199,6 +199,19 @@ async def test_a_thread_that_was_made_although_discord_failed_is_used(house: Hou
     await house.discord.until(lambda: answer.thread and len(house.discord.said_in(answer.thread)) == 2)
 
 
+async def test_a_thread_that_is_archived_meanwhile_is_opened_for_its_answer(house: House):
+    """50083: in an archived thread no message can be changed, and whoever may write there may open it."""
+    opened = house.discord.add_thread(house.discord.say("chatter", person=OTHER), "Talk")
+    house.world.model.first_token_s = 1.0
+    asked = house.discord.say(f"@gorkd {TIDES[:-1]} {next(NUMBERS)}?", channel=opened)
+    running = await house.running(asked)
+
+    house.discord.archives(opened)
+
+    assert await house.final(asked) is running
+    assert not opened.archived
+
+
 async def test_a_connection_that_drops_during_a_job_is_resumed(house: House):
     """What was asked meanwhile is answered as well."""
     house.world.model.first_token_s = 1.0
