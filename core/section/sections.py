@@ -159,16 +159,18 @@ _NAMES: Mapping[Section, regex.Pattern[str]] = MappingProxyType(
     {
         section: regex.compile(rf"\b(?:{words})\b", regex.IGNORECASE)
         for section, words in {
-            Section.ABSTRACT: "abstract",
-            Section.INTRODUCTION: r"introduction|intro|background|related\s+work",
-            Section.METHODS: r"methods?|methodology|materials?(?:\s+and\s+methods?)?",
-            Section.RESULTS: "results?",
-            Section.DISCUSSION: "discussion",
-            Section.CONCLUSION: "conclusions?",
+            Section.ABSTRACT: "abstract|zusammenfassung|résumé|resumen|riassunto|samenvatting|resumo",
+            Section.INTRODUCTION: r"introduction|intro|background|related\s+work|einleitung|introducción|introduzione|"
+            "inleiding|introdução",
+            Section.METHODS: r"methods?|methodology|materials?|methoden?|méthodes?|métodos?|metodi",
+            Section.RESULTS: "results?|ergebnisse?|résultats?|resultados?|risultati|resultaten",
+            Section.DISCUSSION: "discussion|diskussion|discusión|discussione|discussie|discussão",
+            Section.CONCLUSION: "conclusions?|fazit|schlussfolgerung(?:en)?|conclusión|conclusiones|conclusion[ei]|"
+            "conclusies?|conclus(?:ão|ões)",
         }.items()
     }
 )
-_PAPER = regex.compile(r"\b(?:paper|all|everything|whole)\b", regex.IGNORECASE)
+_PAPER = regex.compile(r"\b(?:paper|all|everything|whole|artikel|article|artículo|articolo|artigo)\b", regex.IGNORECASE)
 
 
 # Asking for a section of a paper: what can be chosen, which messages ask for one, and what is wrong with a request
@@ -187,7 +189,11 @@ CHOICES: Mapping[str, str] = MappingProxyType(
     }
 )  # by the word that names it, as people choose it
 
-_WRITE = regex.compile(r"^\W*(?:please\s+)?(?:write|draft)\b", regex.IGNORECASE)
+_WRITE = regex.compile(
+    r"^\W*(?:(?:please|bitte|por\s+favor|per\s+favore|s'il\s+(?:te|vous)\s+plaît)\W+)?(?:write|draft|schreiben?|schreib|"
+    r"verfassen?|écri[st]|écrivez|rédige[rz]?|escrib[ae]|redacta|scrivi|schrijf|escrev[ae]|redija)\b",
+    regex.IGNORECASE,
+)
 _FROM_THREAD = regex.compile(r"\bfrom\s+(?:this|the)\s+(?:thread|conversation)\b", regex.IGNORECASE)
 
 

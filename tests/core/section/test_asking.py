@@ -29,6 +29,13 @@ FILE = Attachment("paper.yaml", "", "", BRIEF)
         pytest.param("what are the results of this?", [FILE], False, id="a question"),
         pytest.param("write me a poem", [FILE], False, id="no section"),
         pytest.param("write related work from this thread", [], True, id="from the thread"),
+        pytest.param("Schreib bitte die Einleitung", [FILE], True, id="German"),
+        pytest.param("Rédige la discussion", [FILE], True, id="French"),
+        pytest.param("Por favor, escribe los métodos", [FILE], True, id="Spanish"),
+        pytest.param("Scrivi le conclusioni", [FILE], True, id="Italian"),
+        pytest.param("Schrijf de samenvatting", [FILE], True, id="Dutch"),
+        pytest.param("Escreva os resultados", [FILE], True, id="Portuguese"),
+        pytest.param("Schreib mir ein Gedicht", [FILE], False, id="no section in German"),
     ],
 )
 def test_a_request_for_a_section_is_told_from_a_question(text: str, files: list[Attachment], asked: bool) -> None:
