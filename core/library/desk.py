@@ -157,7 +157,7 @@ class LibraryDesk:
         paper = await self.find([shelf], paper_id)
         if len(await self.library.versions([shelf], [paper.id])) == 1:
             raise InvalidQuery(say("{id} is a version of no other paper here.", id=paper.id), rule="work")
-        return await self.ingestion.update(shelf, replace(paper, work=_alone(paper)), before=paper)
+        return await self.ingestion.update(shelf, replace(paper, work=f"{paper.id}#alone"), before=paper)
 
     async def rebuild(self, shelf: Scope) -> AsyncIterator[Paper | GorkdError]:
         """Reindex every paper, each as it is done; one that fails is told and left as it was."""
@@ -168,10 +168,7 @@ class LibraryDesk:
                 yield error
 
     async def validate(self, shelf: Scope, reads_anew: str = "reindex-paper") -> list[ShelfFinding]:
-        """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked.
-
-        `reads_anew` is the command that reads one of them anew, before its id.
-        """
+        """Papers that cannot be found or cited, once lacking vectors were made; `reads_anew` and an id mend one."""
         await mend(self.library, self.ingestion.embedder, shelf, within_s=MENDING_S)
         findings: list[ShelfFinding] = []
         papers = await self.library.papers([shelf])
@@ -216,11 +213,6 @@ def _merged_wrongly(paper: Paper, papers: Sequence[Paper]) -> list[str]:
     if not older or any(alone.is_same(replace(one, work="").as_work) for one in others):
         return []
     return [say(_MERGED_WRONGLY, other=older[0].id, title=one_line(older[0].title), id=paper.id)]
-
-
-def _alone(paper: Paper) -> str:
-    """The name of a work that no other paper's id gives."""
-    return f"{paper.id}#alone"
 
 
 def pick(papers: Sequence[Paper], paper_id: str) -> Paper:

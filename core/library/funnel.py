@@ -9,7 +9,7 @@ its citations put right.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -223,11 +223,10 @@ def _words_in(query: str, found: Sequence[SearchResult]) -> list[_SharedWords]:
         shared = frozenset().union(*held)
         weights = {term: weight if term in shared and weight >= TELLING else 0.0 for term, weight in weights.items()}
     total = sum(weights.values()) or 1.0
-    return [_SharedWords(sum(map(weights.__getitem__, have)) / total, _telling(have, weights)) for have in held]
-
-
-def _telling(words: Collection[str], weights: Mapping[str, float]) -> int:
-    return sum(weights[word] >= TELLING for word in words)
+    return [
+        _SharedWords(sum(map(weights.__getitem__, have)) / total, sum(weights[word] >= TELLING for word in have))
+        for have in held
+    ]
 
 
 def papers_of(results: Sequence[SearchResult]) -> list[str]:

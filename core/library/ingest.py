@@ -17,7 +17,7 @@ from pathlib import PurePath
 from string import ascii_lowercase
 
 from core.library import wording
-from core.library.paper import Cosines, Index, LibraryStore, Paper, PaperChunk, measure, newest_first
+from core.library.paper import Index, LibraryStore, Paper, PaperChunk, measure, newest_first
 from core.llm.ask_model import ask_model, read_prose, strict
 from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.job import Json, Scope
@@ -387,7 +387,8 @@ def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | No
 
     A paper that stood here without a year gets none: its key would be another in the next document.
     """
-    stamped = _stamped_id(read.text)
+    stamp = _STAMP.search(read.text.partition("\f")[0])  # what arXiv has printed on the first page
+    stamped = stamp[1] if stamp and is_of_arxiv(stamp[1]) else ""
     named = tuple(part.strip() for part in re.split(r"[,;]| and ", read.authors) if part.strip())
     paper_id = record.id or (same.id if same else _id_in(name) or stamped)
     return PaperRecord(
@@ -406,12 +407,6 @@ def _id_in(name: str) -> str:
     stem = PurePath(name).stem
     old = re.sub(r"^([a-z-]+(?:\.[A-Z]{2})?)[_:]", r"\1/", stem)
     return stem if ARXIV_ID.fullmatch(stem) else old if is_of_arxiv(old) else ""
-
-
-def _stamped_id(text: str) -> str:
-    """What arXiv has printed on the first page, "" for a paper from elsewhere."""
-    stamp = _STAMP.search(text.partition("\f")[0])
-    return stamp[1] if stamp and is_of_arxiv(stamp[1]) else ""
 
 
 def _doi_of(text: str) -> str:
@@ -498,7 +493,8 @@ async def index_paper(
     fault = ""
     if embedder is not None:
         try:
-            cosines = _cosines(embedder, [paper, *known]) or await measure(embedder)
+            measured = [one.cosines for one in (paper, *known) if one.cosines and one.cosines.model == embedder.name]
+            cosines = measured[0] if measured else await measure(embedder)
             whole = replace(paper, lacks_vectors=False, cosines=cosines)
             summary = await _embedded(_on(whole, about), embedder)
             return whole, {Index.SUMMARY: summary, Index.CONTENT: await _embedded(_on(whole, body), embedder)}, ""
@@ -533,10 +529,6 @@ async def mend(library: LibraryStore, embedder: EmbeddingModel | None, shelf: Sc
     except (TimeoutError, GorkdError) as exc:
         log.warning("vectors of papers are not mended yet: %s", type(exc).__name__)
     return mended
-
-
-def _cosines(embedder: EmbeddingModel, papers: Sequence[Paper]) -> Cosines | None:
-    return next((one.cosines for one in papers if one.cosines and one.cosines.model == embedder.name), None)
 
 
 def _on(paper: Paper, chunks: Sequence[Chunk]) -> list[PaperChunk]:

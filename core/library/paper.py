@@ -234,14 +234,11 @@ def answering(versions: Sequence[Paper], query: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for papers in works.values():
         newest = newest_first(papers)[0].id
-        wished = [paper.id for paper in papers if len(papers) > 1 and _names_paper(query, paper.id)]
+        ids = [paper.id for paper in papers] if len(papers) > 1 else []
+        wished = [one for one in ids if re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", query)]
         for paper in papers:
             chosen[paper.id] = paper.id if paper.id in wished else (wished[0] if wished else newest)
     return chosen
-
-
-def _names_paper(query: str, paper_id: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(paper_id)}(?!\w)", query) is not None
 
 
 def arxiv_order(paper_id: str) -> tuple[int, str]:

@@ -32,7 +32,7 @@ from core.library.talk import Reply, Researched, Talk, Tell
 from core.model.answer import JobResult
 from core.model.delivery import Address, Delivery, Messages
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation import wording as answers
@@ -331,7 +331,8 @@ class LibraryTalks:
         job = await self.researcher.submit(request, dedupe_key=speaker.dedupe_key, address=speaker.address)
         try:
             async for event in self.researcher.follow(job.id):
-                if not feedback and (line := _line(event)):
+                is_told = not feedback and event.type == "status" and event.data.get("stage") in _TOLD  # S000-36
+                if is_told and (line := str(event.data.get("message") or "")):
                     await tell(line)
         except asyncio.CancelledError:
             if speaker.address is None:  # nobody will come back for it
@@ -363,7 +364,9 @@ class LibraryTalks:
         except JobNotFound:
             return ""
         ids = {source.id for source in sources if source.content_hash == paper.content_hash}
-        return _cited(result, ids, page)
+        citations = result.answer.citations if result and result.answer else ()
+        found = (one.quote for one in citations if one.source_id in ids and one.page == page and one.quote)
+        return next(found, "") or ""
 
 
 async def _content(file: Incoming) -> bytes:
@@ -372,18 +375,6 @@ async def _content(file: Incoming) -> bytes:
         words = say(wording.TOO_LARGE, name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
         raise PaperUnreadable(f"{file.size} bytes", user_message=words)
     return await file.load()
-
-
-def _cited(result: JobResult | None, source_ids: set[str], page: int | None) -> str:
-    citations = result.answer.citations if result and result.answer else ()
-    found = (one.quote for one in citations if one.source_id in source_ids and one.page == page and one.quote)
-    return next(found, "") or ""
-
-
-def _line(event: Event) -> str:
-    """The line of S000-36 that an event tells, "" for none."""
-    is_told = event.type == "status" and event.data.get("stage") in _TOLD
-    return str(event.data.get("message") or "") if is_told else ""
 
 
 # A reply of the library as a card: its parts in order, and what can be done next, on every platform the same.

@@ -219,7 +219,9 @@ class Talk:
         wanted, said = _paper_and_page(conversation, command.argument)
         paper = chosen_paper(conversation, Command(command.name, wanted), await self._papers())
         text = await self.desk.library.text(self.shelves, paper.id)
-        page = _page_said(said, paper) or _cited_page(conversation.savable, paper)
+        marks = (mark.target for mark in parse_markers(conversation.savable, Grammar.PAGE))
+        cited = (one.page for one in marks if isinstance(one, PageRef) and one.paper_id == paper.id)
+        page = _page_said(said, paper) or next(cited, None)
         shown = conversation.opened(paper)
         beginning = cut("".join(text.split("\f")[(page or 1) - 1 :][:1]).strip(), MAX_PAGE_CHARS)
         words = f"{paper.title}{_place(paper, page or 1)}\n\n{beginning}"
@@ -379,12 +381,6 @@ def _passages(results: Sequence[SearchResult]) -> str:
 
 def _where(result: SearchResult) -> str:
     return say("page {page}", page=result.chunk.page) + ": " if result.chunk.page else ""
-
-
-def _cited_page(draft: str, paper: Paper) -> int | None:
-    """The first page of the paper that the answer shown cites."""
-    marks = (mark.target for mark in parse_markers(draft, Grammar.PAGE))
-    return next((target.page for target in marks if isinstance(target, PageRef) and target.paper_id == paper.id), None)
 
 
 def _paper_and_page(conversation: Conversation, argument: str) -> tuple[str, str]:

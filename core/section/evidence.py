@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import TypeVar
 
 from core.library.funnel import Shelves, of_answering
@@ -365,14 +365,11 @@ def _text(value: Json) -> str:
 
 
 def _score(value: Json) -> float | None:
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
+    try:
+        score = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else nan
+    except ValueError:
         return None
-    return min(max(float(value), 0.0), 1.0)
+    return None if isnan(score) else min(max(score, 0.0), 1.0)
 
 
 def _evidence(found: SearchResult, judged: ScoredSummary, query: str) -> KeptEvidence:

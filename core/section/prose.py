@@ -97,13 +97,14 @@ def with_keys(text: str, keys: Mapping[str, str]) -> str:
 
 def with_labels(text: str, labels: Mapping[str, str]) -> str:
     """`text` with `[Smith et al., 2024; Doe, 2020]` for its keys (D3). `labels` are by key."""
-    cited: dict[tuple[int, int], list[str]] = {}
-    for mark in parse_markers(text, Grammar.KEY, keys=set(labels)):
-        if isinstance(mark.target, KeyRef) and mark.target.key in labels:
-            cited.setdefault((mark.start, mark.end), []).append(labels[mark.target.key])
-    for (start, end), named in sorted(cited.items(), reverse=True):
-        text = f"{text[:start]}[{'; '.join(named)}]{text[end:]}"
-    return text
+
+    def written(group: Sequence[Marker]) -> str | None:
+        named = [
+            labels[mark.target.key] for mark in group if isinstance(mark.target, KeyRef) and mark.target.key in labels
+        ]
+        return f"[{'; '.join(named)}]" if named else None
+
+    return rewrite_markers(text, Grammar.KEY, written, keys=set(labels))
 
 
 def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
@@ -175,11 +176,12 @@ class Quotations:
 
     def unmarked(self, sentence: str) -> str:
         """Without the marks around what a text says too: what stays is too short to be a quotation (D4)."""
-        return _QUOTED.sub(lambda found: found[1] if self._is_said(_words(found[1])) else found[0], sentence)
 
-    def _is_said(self, words: Sequence[str]) -> bool:
-        run = f" {' '.join(words)} "
-        return len(words) > 1 and run in self._said and run not in self._terms
+        def bare(found: regex.Match[str]) -> str:
+            run = f" {' '.join(_words(found[1]))} "
+            return found[run.count(" ") > 2 and run in self._said and run not in self._terms]
+
+        return _QUOTED.sub(bare, sentence)
 
     def in_sentence(self, sentence: str) -> str:
         """The first run of words that a text has too, as the sentence has it; "" for none."""

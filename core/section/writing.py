@@ -422,7 +422,7 @@ class SectionDocument:
                 "section": part.section.value,
                 "query": search.query,
                 "is_custom": search.is_custom,
-                "key": self._key(entry.paper_id),
+                "key": self._keys_by_paper.get(entry.paper_id, ""),
                 "paper_id": entry.paper_id,
                 "chunk_id": entry.chunk_id,
                 "section_type": entry.chunk.section_type.value,
@@ -441,15 +441,10 @@ class SectionDocument:
     def _carries(self, entry: KeptEvidence, claim: Claim) -> bool:
         start, end = entry.chunk.start, entry.chunk.end
         return any(
-            self.papers.get(found.source_id) is not None
-            and self.papers[found.source_id].id == entry.paper_id
-            and found.start < end
-            and found.end > start
+            found.start < end and found.end > start
             for found in claim.evidence
+            if found.source_id in self.papers and self.papers[found.source_id].id == entry.paper_id
         )
-
-    def _key(self, paper_id: str) -> str:
-        return next((self.keys[source_id] for source_id, paper in self.papers.items() if paper.id == paper_id), "")
 
     def _latex_prose(self, text: str) -> str:
         """Paragraphs, and what a writer has set against its orders: headings, lists, tables."""

@@ -27,7 +27,7 @@ from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_intera
 from adapters.chat.fitting import last_lines
 from adapters.chat.watching import Upload
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
-from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
+from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition
 from core.model.errors import GorkdError, StoreError
 from core.model.job import LOCAL, ResearchJob
 from core.presentation import wording
@@ -101,9 +101,10 @@ async def hear_library(
     """Whether the library has answered a message, which replies to `answered`. Raises `StoreError`."""
     has_files = bool(message.attachments)
     heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
+    is_other = answered is not None and "library" not in answered.request.modes
     if isinstance(heard, Addition):
         await _take(bot, turn, heard, files=message.attachments)
-    elif heard is not None and not _is_of_answer(heard, answered):
+    elif heard is not None and not (is_other and not heard.is_certain and heard.command in ALSO_OF_ANSWERS):
         await _take(bot, turn, heard.text)
     else:
         return False
@@ -153,12 +154,6 @@ async def _take(
 def library_key(message_id: int) -> str:
     """What the research of a message's words is stored under."""
     return Speaker(LOCAL, "", key=f"discord:{message_id}").dedupe_key
-
-
-def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:
-    """Whether a word that both know is about the answer that it replies to."""
-    is_other = answered is not None and "library" not in answered.request.modes
-    return is_other and not heard.is_certain and heard.command in ALSO_OF_ANSWERS
 
 
 async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[str]]:

@@ -417,7 +417,8 @@ class Entrance:
             ts = await post(reply.client, ThreadAddress(at.channel, at.thread_ts), shown, mark)
             await self.researcher.note_shown(deed.job.id, [shown_at(at.team, at.channel, ts)])
         elif shown is not None:
-            if _is_ones_own(deed) and not place.is_direct:
+            is_ones_own = deed == Show("history") or (isinstance(deed, Watching) and deed.wish.kind == "list")
+            if is_ones_own and not place.is_direct:  # it names what was asked behind other doors
                 reply.at = replace(at, channel="", thread_ts="")  # where it cannot be whispered
             await self._tell(shown, said, place, reply)
         if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
@@ -445,11 +446,6 @@ class Entrance:
             place.team_id, place.user_id, key, place.channel_id, thread_ts,
             conversation=conversation, response_url=response_url,
         )  # fmt: skip
-
-
-def _is_ones_own(deed: Deed) -> bool:
-    """Whether it names what was asked behind other doors, so that it is read out to nobody else."""
-    return deed == Show("history") or (isinstance(deed, Watching) and deed.wish.kind == "list")
 
 
 def key_of(reply: SlackReply) -> str:
