@@ -419,6 +419,7 @@ async def test_the_terminal_speaks_its_locale(locale: dict[str, str], said: str)
     helped = await gorkd("--help", env=locale)
 
     assert said in helped.out
+    assert ("Add papers to the library" in helped.out) is (locale["LC_ALL"] == "C")
 
 
 def test_the_list_of_commands_imports_none_of_them():
