@@ -178,11 +178,6 @@ class _Patient(H11Protocol):
         super().data_received(data)
         self._wait()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._ends is not None:
-            self._ends.cancel()
-
     def _wait(self) -> None:
         is_heard = self.conn.their_state is not h11.IDLE
         if self._ends is None and not is_heard:

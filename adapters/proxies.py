@@ -71,12 +71,8 @@ class Proxies:
         parts = urlsplit(url)
         is_secure = parts.scheme in ("https", "wss")
         proxy = self.https if is_secure else self.http
-        if not proxy or self._is_excepted(parts.hostname or "", parts.port or (443 if is_secure else 80)):
-            return None
-        return proxy
-
-    def _is_excepted(self, host: str, port: int) -> bool:
-        return any(_names(entry, host, port) for entry in self.exceptions)
+        host, port = parts.hostname or "", parts.port or (443 if is_secure else 80)
+        return None if not proxy or any(_names(entry, host, port) for entry in self.exceptions) else proxy
 
 
 DIRECT = Proxies()
