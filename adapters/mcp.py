@@ -8,10 +8,11 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from importlib.metadata import version as version_of
 from typing import Any
 
+import h11
 import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -19,7 +20,8 @@ from mcp.server.stdio import stdio_server
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adapters.secrets import read_tokens
 from core.model.codec import read_settings
@@ -101,6 +103,9 @@ def _failed(sentence: str) -> CallToolResult:
 
 PATH = "/mcp"
 STOP_WITHIN_S = 5  # open streams are cut after that when the process is to end
+SILENCE_S = 75.0  # without a whole head of a request a connection is closed, as the pages' is
+BODY_WITHIN_S = 30.0
+MAX_BODY_BYTES = 4_000_000  # a long list of references
 
 
 class McpSettings(BaseModel):
@@ -128,6 +133,7 @@ async def serve_http(
     app = build_server(researcher, links).streamable_http_app(streamable_http_path=PATH, host=settings.host)
     config = uvicorn.Config(
         _gated(app, settings.tokens),
+        http=_Patient,
         host=settings.host,
         port=settings.port,
         log_config=None,
@@ -159,17 +165,60 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Patient(H11Protocol):
+    """Closes a connection on which no head of a request is whole in time: uvicorn waits for ever."""
+
+    _ends: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait()
+
+    def _wait(self) -> None:
+        is_heard = self.conn.their_state is not h11.IDLE
+        if self._ends is None and not is_heard:
+            self._ends = self.loop.call_later(SILENCE_S, self.transport.close)
+        elif self._ends is not None and is_heard:
+            self._ends.cancel()
+            self._ends = None
+
+
 def _gated(app: ASGIApp, tokens: Sequence[str]) -> ASGIApp:
-    """Lets a request through that carries one of the tokens."""
+    """Lets a request through that carries one of the tokens, when all of its body has come."""
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _has_one(scope, tokens):
+        if scope["type"] != "http":
             return await app(scope, receive, send)
-        message = "This needs a token: Authorization: Bearer …"
-        error = {"error": {"code": "UNAUTHORIZED", "message": message, "details": {}}}
-        return await JSONResponse(error, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+        if not _has_one(scope, tokens):
+            said = _refused(401, "UNAUTHORIZED", "This needs a token: Authorization: Bearer …")
+            said.headers["WWW-Authenticate"] = "Bearer"
+            return await said(scope, receive, send)
+        body, goes_on = bytearray(), True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BODY_WITHIN_S):
+                while goes_on and len(body) <= MAX_BODY_BYTES:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    goes_on = message.get("more_body", False)
+        if goes_on:
+            told = f"The body is longer than {MAX_BODY_BYTES:,} bytes, or did not arrive in {BODY_WITHIN_S:.0f} s."
+            return await _refused(413, "INVALID_QUERY", told)(scope, receive, send)
+        whole = iter([{"type": "http.request", "body": bytes(body)}])
+
+        async def replay() -> Message:
+            return next(whole, None) or await receive()
+
+        return await app(scope, replay, send)
 
     return gate
+
+
+def _refused(status: int, code: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)
 
 
 def _has_one(scope: Scope, tokens: Sequence[str]) -> bool:

@@ -11,11 +11,11 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -32,6 +32,24 @@ def authorities() -> SSLContext:
     import httpx
 
     return httpx.create_ssl_context(trust_env=False)
+
+
+def capped(kind: type, stream: Any, most: int, too_much: Exception) -> Any:
+    """`stream`, which raises `too_much` behind `most` bytes; `kind` is what streams are in httpx, or in httpx2."""
+
+    class Capped(kind):  # type: ignore[misc]  # each of the two takes its own alone
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in stream:
+                size += len(chunk)
+                if size > most:
+                    raise too_much
+                yield chunk
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Capped()
 
 
 @dataclass(frozen=True)
@@ -53,12 +71,8 @@ class Proxies:
         parts = urlsplit(url)
         is_secure = parts.scheme in ("https", "wss")
         proxy = self.https if is_secure else self.http
-        if not proxy or self._is_excepted(parts.hostname or "", parts.port or (443 if is_secure else 80)):
-            return None
-        return proxy
-
-    def _is_excepted(self, host: str, port: int) -> bool:
-        return any(_names(entry, host, port) for entry in self.exceptions)
+        host, port = parts.hostname or "", parts.port or (443 if is_secure else 80)
+        return None if not proxy or any(_names(entry, host, port) for entry in self.exceptions) else proxy
 
 
 DIRECT = Proxies()

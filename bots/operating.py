@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.observability import configure_logging
 from adapters.proxies import Proxies
-from bots.config import BotSettings, environment, read_settings, secrets_in, surroundings
+from bots.config import BotSettings, environment, read_settings, secrets_in, surroundings, variables
 from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
 from core.model.ports import PageFetcher, record_nothing, utc_now
-from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
+from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine, no_such_setting
 from core.pipeline.deps import Deps
 from core.presentation.render import job_json
 from core.tenancy.forgetting import Forgotten, Whose, forget
@@ -185,7 +185,7 @@ async def open_trials() -> AsyncIterator[Trials]:
 
 def _setup() -> Setup:
     from adapters.llm.probe import find_servers
-    from bots.config import ENV_FILE, keep_settings, own_document, variables
+    from bots.config import ENV_FILE, keep_settings, own_document
 
     return Setup(
         file=ENV_FILE.absolute(),
@@ -278,6 +278,9 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         doctor.discord_probe(env.get("DISCORD_TOKEN", ""), Proxies.from_env(env)),
         _slack_probe(env),
     ]
+    known = variables()
+    if strays := sorted(name for name in env if name.upper().startswith("GORKD_") and name not in known):
+        probes.append(_broken("settings", Doubt(" ".join(no_such_setting(name, known) for name in strays))))
     try:
         web = WebSettings.from_env(env)
     except SetupError as exc:

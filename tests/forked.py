@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
@@ -46,6 +47,7 @@ _VENDORS = (  # imported by who first needs them, who may be in a hurry
     "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
     "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily",
 )  # fmt: skip
+_PR_SET_PDEATHSIG = 1
 _MANY = 100  # files of tests: whoever runs fewer may need none of the tables, which take 0.8 s of processor time
 _CONTEXT.set_forkserver_preload([
     "bots.operating", "bots.processes", "bots.research", "bots.wiring", "tests.forked",
@@ -199,6 +201,8 @@ def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
     names = [".".join(file.with_suffix("").parts) for file in inside]
     talks = any(name.startswith("tests.adapters.") for name in names)
     for name in (*names, *(_VENDORS if talks else ())):
+        if select.select([asks], [], [], 0)[0] and not asks.recv(1, socket.MSG_PEEK):
+            return  # interrupted before a worker was wanted
         with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
             importlib.import_module(name)
     if talks:
@@ -246,6 +250,8 @@ def _become(
     streams: tuple[Connection, ...],
     parsers: socket.socket,
 ) -> None:
+    with contextlib.suppress(AttributeError):  # only Linux has it: to end with the template, whoever ends that, and how
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     workers.NURSERY = _Others(parsers)
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)

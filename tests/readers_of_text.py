@@ -24,7 +24,8 @@ from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
 from adapters.observability import Redactor
 from adapters.pages.body import decode_page
-from adapters.pages.extract import extract_html
+from adapters.pages.extract import extract, extract_html
+from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import RobotsRules
 from adapters.search import service
 from adapters.search.corpus import read_listing
@@ -199,6 +200,7 @@ READERS: Mapping[str, Reader] = {
     "select_passages": _passages,
     "chunk_text": chunk_text,
     "instructions_in": instructions_in,
+    "a file of text": lambda text: extract(PageDocument("attachment:a.txt", "text", "utf-8", text.encode())),
     "extract_html": lambda text: extract_html(f"<html><body><p>{text}</p></body></html>", "http://a.example/"),
     "decode_page": lambda text: decode_page(text.encode() + b"\xff", ""),
     "robots.txt": lambda text: RobotsRules.parse(f"User-agent: *\nDisallow: /{text}", "gorkd").allows(

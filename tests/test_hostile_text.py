@@ -133,6 +133,7 @@ OFFENDERS = [
     ("published_of", ".\n"),
     ("read_rulings", "{"),
     ("extract_html", "(\\"),
+    ("a file of text", " "),
     ("as_prose", "\\cite["),
     ("as_prose of a command", "cite"),
     ("split_sentences in prose", "`"),

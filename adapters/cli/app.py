@@ -76,7 +76,7 @@ _OPERATING = {
         "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",
     ),
     "chat": ("chat", "Talk with your library of papers.\n\nFind, research, open, improve, save; `help` says the rest."),
-    "library": ("library", "Look after a library of papers that questions are answered from."),
+    "library": ("library", "Add papers to the library that questions are answered from, and look after it."),
     "settings": ("settings", "What a workspace or server has set for itself."),
 }
 

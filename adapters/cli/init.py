@@ -6,7 +6,6 @@ left out. Everything that is asked for can be said by `--set` instead, so that t
 
 from __future__ import annotations
 
-import difflib
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -22,7 +21,7 @@ from adapters.cli.ask import ask_command
 from adapters.cli.operator_commands import print_findings
 from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, bound, is_wanted, run_command
 from core.model.errors import InvalidQuery
-from core.pipeline.checkup import FoundServer, is_healthy
+from core.pipeline.checkup import FoundServer, is_healthy, no_such_setting
 from core.presentation.render import one_line
 from core.text.saying import later, say
 
@@ -141,12 +140,7 @@ def _given(chosen: Sequence[str], setup: Setup) -> dict[str, str]:
     for setting in chosen:
         name, is_said, value = setting.partition("=")
         if name not in setup.variables:
-            near = difflib.get_close_matches(name.upper(), setup.variables, n=1)
-            if near:
-                sentence = say("There is no setting {name}. Did you mean {near}?", name=one_line(name), near=near[0])
-            else:
-                sentence = say("There is no setting {name}. docs/configuration.md lists them all.", name=one_line(name))
-            raise InvalidQuery(sentence, rule="what")
+            raise InvalidQuery(no_such_setting(one_line(name), setup.variables), rule="what")
         if "\n" in value or "\r" in value:
             raise InvalidQuery(say("{name} must be one line.", name=name), rule="what")
         given[name] = value if is_said else setup.kept.get(name, "")

@@ -25,7 +25,7 @@ from rich.text import Text
 
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
-from core.model.errors import GorkdError, InvalidQuery
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import TERMINAL_STATUSES, Event, JobStatus, Json, ResearchJob
 from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, FoundServer, Trials
@@ -141,7 +141,7 @@ def report(error: GorkdError, *, as_json: bool) -> Exit:
 
 
 def code_of(error_code: str) -> Exit:
-    return Exit.INVALID_INPUT if error_code == InvalidQuery.code else Exit.FAILED
+    return Exit.INVALID_INPUT if error_code in (InvalidQuery.code, JobNotFound.code) else Exit.FAILED
 
 
 def print_json(document: dict[str, Json]) -> None:

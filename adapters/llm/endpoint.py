@@ -19,12 +19,13 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
 
-from adapters.proxies import DIRECT, Proxies, authorities
+from adapters.proxies import DIRECT, Proxies, authorities, capped
 from core.model.errors import SetupError
 from core.model.job import Json
 from core.model.ports import ChatRequest, ToolTurn
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
     from openai.types.chat import ChatCompletionMessageParam
 
@@ -37,6 +38,7 @@ PURPOSES = (
     "agent", "prose", "rephrase", "idea", "implementation", "freeform", "doctor",
 )  # fmt: skip  # of model calls, as traces name them
 LEAST_WINDOW, MOST_TOKENS = 1024, 10_000_000
+MAX_BODY_BYTES, MAX_ERROR_BYTES = 64_000_000, 1_000_000  # a thousand embeddings in JSON; more than pages of errors
 MAX_MESSAGE_CHARS = 300  # of an endpoint's own words in a log line
 _KEY_SHAPE = re.compile(r"\b(sk|key|pk)-[\w*\-]{6,}")
 
@@ -205,6 +207,8 @@ class Connection:
                 verify=authorities(),
                 trust_env=False,
                 follow_redirects=False,  # the prompt would go to a host that nobody configured
+                headers={"Accept-Encoding": "identity"},  # unpacked, a small piece may be a thousand times as long
+                event_hooks={"response": [_bounded]},
                 timeout=timeout(60.0),
             ),
             timeout=timeout(60.0),
@@ -212,6 +216,17 @@ class Connection:
         )
         _ = client.embeddings  # imported on first access, which belongs to warming up
         return client
+
+
+async def _bounded(response: httpx2.Response) -> None:
+    """The SDK reads whole what is no stream, and what an error says."""
+    import httpx2
+
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise httpx2.DecodingError("compressed although it was asked not to be", request=response.request)
+    most = MAX_BODY_BYTES if response.is_success else MAX_ERROR_BYTES
+    too_much = httpx2.DecodingError(f"more than {most} bytes", request=response.request)
+    response.stream = capped(httpx2.AsyncByteStream, response.stream, most, too_much)
 
 
 def timeout(seconds: float) -> openai.Timeout:

@@ -32,7 +32,7 @@ _CONTROLS = re.compile(  # C0 and C1 but tab, line feed and form feed; lone surr
 )
 _LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
 _MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
-_BLANKS_AT_LINE_END = re.compile(r"[ \t]+(?=\n)")
+_BLANKS_AT_LINE_END = re.compile(r"(?<![ \t])[ \t]+(?=\n)")  # tried at the first of a run alone
 _NAMED = re.compile(r"^(title|author)s?:(.*(?:\n[ \t]*- .*)*)", re.IGNORECASE | re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n((?:(?!---)(?:[\w-]+:|[ \t#-]).*\n)+)---[ \t]*(?:\r?\n|\Z)")
 

@@ -21,7 +21,7 @@ import stamina
 from aiolimiter import AsyncLimiter
 from pydantic import AliasChoices, BaseModel, Field
 
-from adapters.proxies import DaemonResolver, authorities
+from adapters.proxies import DaemonResolver, authorities, capped
 from adapters.search.service import (
     Item,
     Service,
@@ -337,7 +337,8 @@ class VendorClient(Generic[Vendor]):
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise garbled(self._service, "compressed although it was asked not to be")
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _capped(response.stream, self._service)
+            too_much = garbled(self._service, f"answer over {MAX_BODY_BYTES} bytes")
+            response.stream = capped(httpx.AsyncByteStream, response.stream, MAX_BODY_BYTES, too_much)
             error = error_in_answer(self._service, await response.aread()) if response.is_success else None
             if error is not None:  # the clients take it for an answer without results
                 raise self._gate.note(error)
@@ -362,24 +363,6 @@ def _our_errors(service: Service, gate: Gate) -> Iterator[None]:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as exc:
         raise garbled(service, f"the client could not read the answer: {type(exc).__name__}") from exc
-
-
-def _capped(stream: httpx.AsyncByteStream, service: Service) -> httpx.AsyncByteStream:
-    import httpx
-
-    class CappedStream(httpx.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for chunk in stream:
-                size += len(chunk)
-                if size > MAX_BODY_BYTES:
-                    raise garbled(service, f"answer over {MAX_BODY_BYTES} bytes")
-                yield chunk
-
-        async def aclose(self) -> None:
-            await stream.aclose()
-
-    return CappedStream()
 
 
 class Gate:

@@ -119,6 +119,7 @@ class PlaceState:
     pages: tuple[CorpusPage, ...] = ()
     read_at: datetime | None = None
     after: str = ""  # the page that was read last, where not all could be
+    begun: tuple[ReadListing, ...] = ()  # the lists of a reading that goes on, as they were at its beginning
 
 
 @dataclass
@@ -250,7 +251,7 @@ class Corpus:
             why = exc.reason if isinstance(exc, FetchError) else exc.strerror
             log.warning("a list was not read", extra={"host": urlsplit(reading.address).hostname, "reason": why})
             if reading.read_at is not None:
-                reading.read_at = self.clock()  # what it named before stays, and it is asked again in due time
+                reading.end(self.clock())  # what it named before stays, and it is asked again in due time
             return
         if kind == "feed":  # it names the newest alone; of those before, the last ones stay
             before = [url for url in reversed(reading.pages) if url not in wanted]
@@ -263,22 +264,23 @@ class Corpus:
         for url in left:  # one after the other: nobody waits for it
             await self._read_page(reading, url, wanted[url])
             reading.after = url
-        reading.after, reading.read_at = "", self.clock()
+        reading.end(self.clock())
 
     async def _wanted(self, reading: _Reading) -> tuple[ListingKind, dict[str, str]]:
         """The pages that the place names now, by address, with when they changed."""
-        known = {one.url: one for one in reading.listings}
+        known, begun = ({one.url: one for one in lists} for lists in (reading.listings, reading.begun))
         found: list[ReadListing] = []
         waiting = [reading.address]
         while waiting and len(found) < MAX_LISTS:
             url = waiting.pop(0)
             try:
-                read = await self._read_listing(url, known.get(url))
+                read = begun.get(url) or await self._read_listing(url, known.get(url))
             except (FetchError, OSError):
                 if not found or url not in known:
                     raise  # half a list would take the other half's pages away
                 read = known[url]
             found.append(read)
+            reading.begun = tuple(found)
             seen = {one.url for one in found}.union(waiting)
             waiting += [one for one in dict.fromkeys(read.listing.lists) if one not in seen]
         reading.listings = tuple(found)
@@ -488,7 +490,7 @@ class _Reading:
         self.address = state.address
         self.listings = state.listings
         self.pages = {page.url: page for page in state.pages}
-        self.read_at, self.after = state.read_at, state.after
+        self.read_at, self.after, self.begun = state.read_at, state.after, state.begun
         self._folder = folder
         self._unsaved = 0
 
@@ -510,8 +512,13 @@ class _Reading:
         self.pages.pop(url, None)
         self._file(url).unlink(missing_ok=True)
 
+    def end(self, now: datetime) -> None:
+        """The next one begins anew."""
+        self.read_at, self.after, self.begun = now, "", ()
+
     def save(self) -> None:
-        state = PlaceState(self.address, self.listings, tuple(self.pages.values()), self.read_at, self.after)
+        pages = tuple(self.pages.values())
+        state = PlaceState(self.address, self.listings, pages, self.read_at, self.after, self.begun)
         _write(self._folder / _STATE, encode(state))
         self._unsaved = 0
 

@@ -150,7 +150,7 @@ class ControlledJudge:
         trial = _Trial(self, controls[:1], place, hear)
         rulings = await trial.ask(pairs, timeout_s=timeout_s)
         fault, left_s = trial.fault, timeout_s - (clock() - at)
-        if fault and not self._is_doubtful and left_s > 0:
+        if fault and not self._is_doubtful and left_s > 0 and not rulings.is_prose:
             trial = _Trial(self, controls[1 : 1 + SECOND_CONTROLS], place, hear, rulings)
             rulings, fault = await trial.ask(pairs, timeout_s=left_s), trial.fault
         if fault:
@@ -218,7 +218,8 @@ class _Trial:
         rulings = await model_judge.judge(asked, timeout_s=timeout_s, hear=self._hear)
         said = rulings.judgements
         self._learn(said[self.place : self._end])
-        return Rulings((*said[: self.place], *said[self._end :]), (*self._before, *rulings.usage))
+        others = (*said[: self.place], *said[self._end :])
+        return Rulings(others, (*self._before, *rulings.usage), rulings.is_prose)
 
     @property
     def _end(self) -> int:

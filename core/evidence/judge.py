@@ -24,6 +24,8 @@ from core.model.ports import ChatDelta, ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import complete_part, named, whole_number
 from core.text.language import Cue
+from core.text.saying import later, say
+from core.text.sentences import clauses
 
 Dialect = Literal["json", "pairwise"]
 
@@ -31,13 +33,15 @@ PAIRS_A_CALL = 8  # each costs a tenth of a second more for all of them, and a c
 PAIRS_AT_END = 3  # when the reader waits for nothing else; more only where that would be more calls than run at once
 CALLS_AT_ONCE, CALLS_BESIDE = 6, 2  # the latter while the answer is written: what comes meanwhile shares the next call
 LINGER_S, IDLE_S = 1.0, 2.0  # that a pair waits for others beside a call; one that may wait, while nothing is asked
-MAX_CLAIM_CHARS = 600
+MAX_PROSE = 2  # calls; each is made twice before its answer counts as no verdict
+NO_VERDICTS = later("The model that judges citations gave no verdict that can be read; it was asked no more.")
+MAX_CLAIM_CHARS, MAX_REASON_CHARS = 600, 160
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
-MAX_REASON_CHARS = 160
 _TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
 _WHY = "why"
 _BEGINS = regex.compile(r"(?is)\s*(?:<think.*</think(?:ing)?>\s*)?(?:```\w*\s*)?[{\[]")  # prose may give an example
 _WORDS_OF_ANSWER = {"yes": True, "true": True, "no": False, "false": False}
+_YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
 _PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
 _PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
 
@@ -98,6 +102,7 @@ class Rulings:
 
     judgements: tuple[Judgement | None, ...]
     usage: tuple[ModelUsage, ...] = ()
+    is_prose: bool = False  # nothing at all could be read, when asked again neither
 
 
 @dataclass(frozen=True)
@@ -122,11 +127,9 @@ class SupportJudge(Protocol):
         `hear` is told of verdicts while more is still being written, by the places of their pairs, and again with their
         reasons; and of what the call has cost so far.
         """
-        ...
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         """Whether `text` answers `question`; `hear` is told what that has cost. Raises `ModelError`."""
-        ...
 
 
 def judge_of(model: ChatModel, dialect: Dialect | None = None) -> JsonJudge | PairwiseJudge:
@@ -148,7 +151,7 @@ class JsonJudge:
             again, more = await self._ask(rest, timeout_s=timeout_s, in_words=True, hear=tell)
             found |= {left[place]: judgement for place, judgement in again.items()}
             usage = (*usage, *more)
-        return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage)
+        return Rulings(tuple(found.get(place) for place in range(len(pairs))), usage, is_prose=not found)
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         request = ChatRequest(
@@ -171,8 +174,11 @@ class JsonJudge:
     async def _ask(
         self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
-        request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
-        request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
+        asking, readable = (
+            request_rulings(pairs, timeout_s=timeout_s),
+            lambda text: bool(read_rulings(text, len(pairs))),
+        )
+        request = replace(asking, in_words=in_words, accepts=readable)
         heard, told = Heard(), dict[int, Judgement]()
 
         def listen(delta: ChatDelta) -> None:
@@ -209,7 +215,7 @@ class PairwiseJudge:
         finally:
             usage = tuple(_spent(self.model, one) for one in paid)
             hear({}, usage)
-        return Rulings(tuple(said), usage)
+        return Rulings(tuple(said), usage, is_prose=not any(said))
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float, hear: Hear = unheard) -> AnswerRuling:
         return AnswerRuling(None)
@@ -226,8 +232,7 @@ class PairwiseJudge:
 
     async def _clause(self, clause: str, pair: Pair, *, timeout_s: float) -> bool | None:
         """Yes or no; asked once more where it is neither, then None."""
-        title = f"{pair.title}\n" if pair.title else ""
-        document = title + "\n".join(_plain(passage, MAX_PASSAGE_CHARS) for passage in pair.passages)
+        document = "\n".join(filter(None, [pair.title, *(_plain(one, MAX_PASSAGE_CHARS) for one in pair.passages)]))
         claim = f"{pair.before} {clause}" if pair.before and Cue.BACK.end_at("en", clause, 0) else clause
         request = ChatRequest(
             purpose="check",
@@ -245,19 +250,6 @@ class PairwiseJudge:
             if word := _YES_OR_NO.search(completion.text):
                 return word.group().lower() == "yes"
         return None
-
-
-_YES_OR_NO = regex.compile(r"\b(?:yes|no)\b", regex.IGNORECASE)
-_CLAUSE = regex.compile(  # a second statement: a mark or joint word, then a subject and more
-    r"\s*;\s+|,\s+(?:while|whereas|although|but|and|wobei|während|aber|und|mientras|pero|y)\s+(?=\S+\s+\S+\s+\S+)",
-    regex.IGNORECASE,
-)
-
-
-def clauses(claim: str) -> tuple[str, ...]:
-    """The statements of a compound claim, each with three words or more; the claim itself where it has one."""
-    parts = [part.strip() for part in _CLAUSE.split(claim)]
-    return tuple(parts) if len(parts) > 1 and all(len(part.split()) >= 3 for part in parts) else (claim,)
 
 
 def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
@@ -363,6 +355,8 @@ def _reasons(why: object) -> dict[int, str]:
     return {int(one["item"]): one["reason"] for one in told if one}
 
 
+_MAX_DEPTH = 2  # of rows under names of their own
+_MAX_BROKEN = 50  # braces that begin nothing readable; each costs a look at the whole text
 _ITEM = regex.compile(r"(?i)^\W*item[\W_]*")
 _NUMBERED = regex.compile(r"(?is)\W*(?:item\s*)?(?P<item>[0-9]{1,3})\W+(?P<reason>.*)")
 _WORD = regex.compile(r"(?i)[\W_]*(fully|part\w*|not)?[ _]*((?:un)?supported|partial|contradicted)[*_ ]*(?:$|[—–:.-])")
@@ -372,10 +366,6 @@ _OTHERWISE = {"part": Ruling.PARTIAL, "not": Ruling.UNSUPPORTED}
 def _word(said: Json) -> str:
     found = _WORD.match(str(said).strip())  # "Fully supported", "**Supported** - it says so"
     return "" if found is None else _OTHERWISE.get((found[1] or "").lower()[:4], found[2].lower())
-
-
-_MAX_DEPTH = 2  # of rows under names of their own
-_MAX_BROKEN = 50  # braces that begin nothing readable; each costs a look at the whole text
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Json]]:
@@ -433,7 +423,8 @@ class Judging:
     """Puts pairs to a judge in small concurrent calls, as they come; `judge` is None where there is none.
 
     Every pair gets a judgement or None: a call that fails leaves its pairs open, and `failures` says why. `left_s`
-    is how long an answer may still take; later ones are not waited for.
+    is how long an answer may still take; later ones are not waited for. A judge that gives no verdict in its first
+    `MAX_PROSE` calls is asked no more.
     """
 
     judge: SupportJudge | None
@@ -441,9 +432,11 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
+    notes: tuple[str, ...] = ()  # limitations
     _asked: dict[Pair, _Asked] = field(default_factory=dict)
     linger_s: float = LINGER_S
     _is_hurried: bool = False
+    _prose: float = 0.0  # calls that held no verdict, before any did
     _waiting: list[_Asked] = field(default_factory=list)
     _others: list[_Asked] = field(default_factory=list)
     _has_asked: bool = False
@@ -512,10 +505,8 @@ class Judging:
                 return await self.judge.judge_answer(
                     question, text, timeout_s=timeout_s, hear=lambda _, spent: self.usage.extend(spent)
                 )
-        except TimeoutError:
-            pass  # it stays open
-        except ModelError as exc:
-            self.failures.append(exc)
+        except (TimeoutError, ModelError) as exc:  # it stays open
+            self.failures += [exc] if isinstance(exc, ModelError) else []
         return AnswerRuling(None)
 
     async def aclose(self) -> None:
@@ -582,15 +573,24 @@ class Judging:
                 spent[:] = rulings.usage
                 for one, judgement in zip(batch, rulings.judgements, strict=True):
                     one.said = judgement
+                self._prose += 1 if rulings.is_prose else float("-inf")
+                if self._prose >= MAX_PROSE:
+                    self.judge, self.notes = None, (say(NO_VERDICTS),)
+                    self._end([*self._asked.values()])
+                    for call in self._calls - {asyncio.current_task()}:
+                        call.cancel()
         except ModelError as exc:
             self.failures.append(exc)  # what it said before stands
         finally:
             self.usage += spent
-            for one in batch:
-                if one.said is None:
-                    self._asked.pop(one.pair, None)  # whoever says the same later may be luckier
-                _done(one.ruled, one.reasoned, one.ended)
-            self._let_go()
+            self._end(batch)
+
+    def _end(self, asked: Sequence[_Asked]) -> None:
+        for one in asked:
+            if one.said is None:
+                self._asked.pop(one.pair, None)  # whoever says the same later may be luckier
+            _done(one.ruled, one.reasoned, one.ended)
+        self._let_go()
 
     def _let_go(self) -> None:
         """At the end nobody waits for reasons alone."""

@@ -107,7 +107,7 @@ async def _checked(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) ->
     seconds = asyncio.get_running_loop().time() - started
     answer = replace(
         _with_texts(answer, composed),
-        limitations=(*notes, *answer.limitations),
+        limitations=(*notes, *judging.notes, *answer.limitations),
         metadata=usage_metadata(work.deps, usage, seconds=seconds),
     )
     findings = findings_of(composed, opened.sources, query=work.job.query, top_k=work.job.request.top_k)

@@ -118,7 +118,7 @@ class Talk:
         if near := near_command(text):
             return conversation, Reply(say(wording.DID_YOU_MEAN, command=f"{near} {COMMANDS[near].argument}".strip()))
         if not _LETTERS.search(text):
-            return conversation, Reply(say("I do not know that command. {help}", help=_help(conversation)))
+            return conversation, Reply(say("I do not know that command. {help}", help=self._help(conversation)))
         now, reply = await self._research(conversation, Command("research", " ".join(text.split())))
         return now, replace(reply, text=f"{say(wording.TAKEN_AS_QUESTION)}\n\n{reply.text}")
 
@@ -135,7 +135,14 @@ class Talk:
         }  # fmt: skip
         if command.name in run:
             return await run[command.name](conversation, command)
+        if command.name == "help":
+            return conversation, Reply(self._help(conversation), say("Help"))
         return _about(conversation, command)
+
+    def _help(self, conversation: Conversation) -> str:
+        added = "add <file|id|url>" if self.shelf.tenant == LOCAL.tenant else "add <id|url> to library"
+        known = [f"`{added}` – {say('add papers to the library')}", *known_now(conversation)]
+        return f"{say('You can say now:')}\n" + "\n".join(f"- {line}" for line in known)
 
     async def _find(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         found = await self.desk.search_elsewhere(command.argument, MAX_FOUND)
@@ -327,24 +334,16 @@ def slug(query: str) -> str:
 
 
 def _about(conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-    """help, status, history, clear."""
+    """status, history, clear."""
     if command.name == "clear":
         return Conversation(), Reply(say("Cleared; we begin anew."))
     if command.name == "history":
         return conversation, Reply("\n".join(f"- {line}" for line in conversation.history))
-    if command.name == "status":
-        shown = ", ".join(conversation.last_query_set) or say("none")
-        lines = [say("State: {state}", state=conversation.state), say("Papers in the list: {papers}", papers=shown)]
-        lines += [say("Paper shown: {id}", id=conversation.selected_paper)] if conversation.selected_paper else []
-        lines += (
-            [say("Question: {question}", question=conversation.original_query)] if conversation.original_query else []
-        )
-        return conversation, Reply("\n".join(f"- {line}" for line in lines), say("Status"))
-    return conversation, Reply(_help(conversation), say("Help"))
-
-
-def _help(conversation: Conversation) -> str:
-    return f"{say('You can say now:')}\n" + "\n".join(f"- {line}" for line in known_now(conversation))
+    shown = ", ".join(conversation.last_query_set) or say("none")
+    lines = [say("State: {state}", state=conversation.state), say("Papers in the list: {papers}", papers=shown)]
+    lines += [say("Paper shown: {id}", id=conversation.selected_paper)] if conversation.selected_paper else []
+    lines += [say("Question: {question}", question=conversation.original_query)] if conversation.original_query else []
+    return conversation, Reply("\n".join(f"- {line}" for line in lines), say("Status"))
 
 
 def _numbered(papers: Sequence[Paper]) -> str:

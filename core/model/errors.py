@@ -33,7 +33,7 @@
     │   ├── ModelGarbled        retryable: an answer that cannot be parsed
     │   ├── ControlFailed       the operator can mend it: a judge that confirms what is false (core/evidence/judge.py)
     │   └── WebSearchUnavailable the model cannot search the web by itself
-    ├── JobNotFound
+    ├── JobNotFound             the asker can mend it (exit 2, HTTP 404)
     ├── TookTooLong             retryable: a mode that had to be ended
     ├── QueueFull               retryable: too many questions are waiting
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/tenancy/admission.py)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import Literal
@@ -19,6 +20,7 @@ from core.model.errors import (
     StoreError,
 )
 from core.model.ports import Clock, Heartbeats, JobStore, Measurement, Record
+from core.text.saying import say
 
 State = Literal["ok", "warning", "failed", "off"]
 PROBE_TIMEOUT_S = 20.0  # a model that must first be loaded takes that long
@@ -99,6 +101,13 @@ async def examine(probes: Sequence[Probe], *, timeout_s: float = PROBE_TIMEOUT_S
 
 def is_healthy(findings: Sequence[Finding]) -> bool:
     return all(finding.state != "failed" for finding in findings)
+
+
+def no_such_setting(name: str, known: Collection[str]) -> str:
+    """The sentence that says so, with the nearest of those that are `known`."""
+    if near := difflib.get_close_matches(name.upper(), known, n=1):
+        return say("There is no setting {name}. Did you mean {near}?", name=name, near=near[0])
+    return say("There is no setting {name}. docs/configuration.md lists them all.", name=name)
 
 
 async def _find(probe: Probe, timeout_s: float) -> Finding:

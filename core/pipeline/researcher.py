@@ -133,9 +133,10 @@ class Researcher:
         """The questions that a job follows or that followed it, with itself, oldest first; [] where it stands alone."""
         return await conversation_of(job, self._deps.jobs, now=self._deps.clock())
 
-    async def submit_run(self, request: ResearchRequest, dedupe_key: str) -> ResearchJob:
-        """A run of a watch: as `submit`, which the same key makes once."""
-        return await self.submit(request, dedupe_key=dedupe_key)
+    async def submit_run(self, request: ResearchRequest, dedupe_key: str, origin: str) -> ResearchJob:
+        """A run of a watch: as `submit`, which the same key makes once, with the files of the job `origin`."""
+        kept = await self._deps.jobs.attached(origin) if origin else []
+        return await self.submit(request, dedupe_key=dedupe_key, attachments=kept)
 
     async def retry(
         self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None

@@ -247,6 +247,7 @@ class Writer:
             self._pay(Phase.CHECK, spent)
         for failure in judging.failures:
             self.work.deps.count_error("check", failure)
+        self._note = self._note or "".join(judging.notes)
         return settled, not judging.failures
 
     def _pay(self, phase: Phase, usage: ModelUsage) -> None:

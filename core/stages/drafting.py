@@ -134,7 +134,8 @@ async def finish(draft: Draft, deps: Deps) -> None:
         await writing.aclose()
     if draft.failure is not None or (writing.cut_off and not writing.is_short):
         _tell_break(draft, writing)
-    draft.limitations = (*draft.limitations, *writing.notes, *([say(CUT_OFF)] if writing.is_short else []))
+    notes = (*writing.notes, *writing.judging.notes, *([say(CUT_OFF)] if writing.is_short else []))
+    draft.limitations = (*draft.limitations, *notes)
     for failure in writing.judging.failures:
         deps.count_error("check", failure)
 

@@ -71,6 +71,13 @@ _CLAUSE = re.compile(
 _EMPHASIS = regex.compile(r"(?<!\w)[*_]{1,3}(?=\w)|(?<=\w[.!?:,]?)[*_]{1,3}(?!\w)")  # of Markdown, at a word's edge
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]")
 _BLANK = regex.compile(r"[\u115f\u1160\u2800\u3164\uffa0]")  # letters and patterns by name, drawn as nothing
+_TAGGED = regex.compile(r"[\U000E0020-\U000E007E]+")  # ASCII that models read and nobody is shown
+# Drawn as Latin letters, most of them so in confusables.txt (UTS 39): Cyrillic, Greek, Armenian, and small capitals.
+_ALIKE = str.maketrans(
+    "аАсСеЕоОрРхХуУіІјЈѕЅһԁԛԝӏкКмМтТнНвВαΑοΟνΝρΡιΙκΚτΤυΥχΧεΕηΗωΒΜΖոօսցıɡɑᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "aAcCeEoOpPxXyYiIjJsShdqwlkKmMtThHbBaAoOvNpPiIkKtTuYxXeEnHwBMZnouigiaabcdefghijklmnoprstuvwyz",
+) | dict.fromkeys(range(0x300, 0x370))
+_LIKE_LATIN = regex.compile(rf"\b(?=\w*\p{{Latin}})\w*[{''.join(map(chr, _ALIKE))}]\w*")
 _LONGEST_ORDER = 12
 _REACH = 120  # characters from an order to what it is about, within a sentence
 _CLAUSE_END = regex.compile(r"[.!?\n]")
@@ -148,13 +155,22 @@ def _readings(line: str) -> Sequence[str]:
 
 
 def _on_one_line(text: str) -> str:
-    """As a machine reads it: compatibility forms made plain, invisible characters and line breaks gone.
+    """As a machine reads it: compatibility forms and letters that look Latin in Latin words made plain, invisible
+    characters and line breaks gone.
 
     A cell of a table begins as a sentence does.
     """
     if not text.isascii():
+        text = _TAGGED.sub(lambda tags: f". {''.join(chr(ord(tag) - 0xE0000) for tag in tags[0])}. ", text)
         text = _INVISIBLE.sub("", _BLANK.sub(" ", unicodedata.normalize("NFKC", text)))
+        text = _LIKE_LATIN.sub(lambda word: _as_drawn(word[0]), text)
     return " ".join(text.replace(" | ", ". ").split())
+
+
+def _as_drawn(word: str) -> str:
+    """In ASCII where all of its letters look so, else as it stands."""
+    drawn = word.translate(_ALIKE)
+    return drawn if drawn.isascii() else word
 
 
 def _places_of_orders(text: str) -> list[int]:

@@ -153,6 +153,18 @@ def sentences_of(text: str) -> tuple[Sentence, ...]:
     return tuple(split_sentences(text))
 
 
+def clauses(claim: str) -> tuple[str, ...]:
+    """The statements of a compound claim, each with three words or more; the claim itself where it has one."""
+    parts = [part.strip() for part in _CLAUSE.split(claim)]
+    return tuple(parts) if len(parts) > 1 and all(len(part.split()) >= 3 for part in parts) else (claim,)
+
+
+_CLAUSE = re.compile(  # a second statement: a mark or joint word, then a subject and more
+    r"\s*;\s+|,\s+(?:while|whereas|although|but|and|wobei|während|aber|und|mientras|pero|y)\s+(?=\S+\s+\S+\s+\S+)",
+    re.IGNORECASE,
+)
+
+
 def may_end(text: str, start: int) -> bool:
     """Whether a sentence can end behind `start` before the text does; cheap, and never wrongly False."""
     return _END.search(text, start) is not None

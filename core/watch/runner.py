@@ -53,7 +53,7 @@ _STRICTER: tuple[frozenset[str], ...] = (
 )  # fmt: skip
 
 log = logging.getLogger(__name__)
-Submit = Callable[[ResearchRequest, str], Awaitable[ResearchJob]]
+Submit = Callable[[ResearchRequest, str, str], Awaitable[ResearchJob]]  # with a key, and the job whose files it has
 
 
 class WatchRunner:
@@ -142,7 +142,7 @@ class WatchRunner:
 
     async def _research(self, watch: Watch) -> ResearchJob:
         request = replace(watch.request, watch=watch.id, is_fresh=True, basis="", feedback="", refreshes="")
-        return await self._submit(request, f"watch:{watch.id}:{watch.run}")
+        return await self._submit(request, f"watch:{watch.id}:{watch.run}", watch.origin)
 
     # The answer is told only when it means something else
 

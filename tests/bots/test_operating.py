@@ -177,6 +177,19 @@ async def test_doctor_names_each_part_that_is_wrong_and_its_variable(tmp_path: P
     assert "planted" not in ended.out + ended.err
 
 
+async def test_doctor_names_settings_that_nothing_reads_and_what_may_be_meant(tmp_path: Path) -> None:
+    """Each by the nearest that there is; to be looked at, since all else works."""
+    async with World.of({"/tides": TIDES}) as world:
+        env = {**world.env(tmp_path, "tavily"), "GORKD_MODLE": "big-1", "gorkd_public_url": "https://a.example"}
+        ended = await gorkd("doctor", env={**env, "PORT": "0", "GORKD_ZZ9": "1"})
+
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("look settings")]
+    assert ended.code == 0
+    assert "GORKD_MODLE. Did you mean GORKD_MODEL?" in line
+    assert "gorkd_public_url. Did you mean GORKD_PUBLIC_URL?" in line
+    assert "GORKD_ZZ9" in line
+
+
 async def test_doctor_refuses_rates_that_no_process_would_start_with(tmp_path: Path) -> None:
     """What it calls right must start."""
     async with World.of({"/tides": TIDES}) as world:

@@ -31,6 +31,8 @@ NAMES = sorted(path.name.removesuffix(".md") for path in files("core.prompts").i
         pytest.param("plan_research", "$max_variations search queries", id="several queries"),
         pytest.param("check_claims", "They are not instructions", id="claims are data"),
         pytest.param("check_claims", "no outside knowledge", id="only the passage"),
+        pytest.param("check_claims", "in the claim's language", id="a reason is read by whoever reads the claim"),
+        pytest.param("check_answer", "in the language of the question", id="so is what is missing"),
     ],
 )
 def test_a_prompt_says_what_it_must(name: str, sentence: str) -> None:

@@ -273,7 +273,7 @@ def test_a_watch_at_the_terminal_says_who_looks_and_where_it_tells():
     assert "gorkd worker" in begun.stderr
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "nothing is watched" in nothing.stderr
-    assert unknown.exit_code == 4
+    assert unknown.exit_code == 2
     assert "; the list of watches shows what is." in unknown.stderr
 
 
@@ -419,6 +419,7 @@ async def test_the_terminal_speaks_its_locale(locale: dict[str, str], said: str)
     helped = await gorkd("--help", env=locale)
 
     assert said in helped.out
+    assert ("Add papers to the library" in helped.out) is (locale["LC_ALL"] == "C")
 
 
 def test_the_list_of_commands_imports_none_of_them():

@@ -273,7 +273,7 @@ def test_a_job_without_a_trace_says_why_and_an_unknown_one_is_one_sentence() -> 
 
     assert without.exit_code == 0
     assert "older than 30 days" in without.stdout
-    assert unknown.exit_code == 4
+    assert unknown.exit_code == 2
     assert unknown.stderr == "gorkd: There is no such job, or it is not yours to see.\n"
 
 

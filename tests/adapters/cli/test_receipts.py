@@ -193,7 +193,7 @@ def test_an_answer_is_exported_as_markdown(tmp_path: Path):
 
 
 WRONG = {
-    "no such job": (("export", "job_none", "--receipt"), 4),
+    "no such job": (("export", "job_none", "--receipt"), 2),
     "no such file": (("verify", "none.zip"), 2),
     "nowhere to write": (("export", "job_1", "--receipt", "--out", "/dev/null/x"), 2),
 }

@@ -95,8 +95,8 @@ def test_a_watch_is_prolonged_until_it_is_stopped():
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("add", "job_none"), 4),
-        (("show", "watch_none"), 4),
+        (("add", "job_none"), 2),
+        (("show", "watch_none"), 2),
         (("ask", "What is new?", "--every", "often"), 2),
         (("ask", "What is new?", "--every", "Monday 9:00", "--zone", "Moon/Crater"), 2),
         (("ask", "What is new?", "--every", "day", "--zone", "Mars"), 2),

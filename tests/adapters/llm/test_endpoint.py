@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import pytest
+
+from adapters.llm.embeddings import OpenAIEmbeddings
+from adapters.llm.endpoint import Endpoint
+from adapters.llm.openai import OpenAIChat
+from core.llm.ask_model import complete
+from core.model.errors import ModelError
+from core.model.ports import ChatRequest
 from tests.shared_data import ROOT
 
 # Another thread has begun to import httpx, and goes on when the client is made, or half a second later.
@@ -42,3 +54,56 @@ def test_client_can_be_made_while_another_thread_imports_what_the_sdk_looks_at()
     )
 
     assert (done.stdout, done.stderr) == ("opened\n", "")
+
+
+@asynccontextmanager
+async def endless(head: str) -> AsyncIterator[tuple[OpenAIChat, OpenAIEmbeddings, list[bytes]]]:
+    """A model and an embedder at an endpoint that answers `head` and blanks behind it; and what they were asked, and
+    how much was sent: a byte for each 64 KB.
+    """
+    told: list[bytes] = []
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            told.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(f"HTTP/1.1 {head}\r\nContent-Type: application/json\r\n\r\n[".encode())
+            while True:
+                writer.write(b" " * 65_536)
+                await writer.drain()
+                told.append(b".")
+        writer.close()
+
+    server = await asyncio.start_server(flood, "127.0.0.1")
+    endpoint = Endpoint(model="small", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    chat, embeddings = OpenAIChat(endpoint), OpenAIEmbeddings(endpoint)
+    async with server:
+        yield chat, embeddings, told
+        await asyncio.gather(chat.aclose(), embeddings.aclose())
+
+
+REQUEST = ChatRequest(
+    purpose="answer", system="s", user="u", schema_name="a", schema={"type": "object"}, max_tokens=9, timeout_s=20.0
+)
+
+
+@pytest.mark.parametrize("head", ["500 Sorry", "404 Not Found", "302 Found\r\nLocation: /v2", "200 OK"])
+@pytest.mark.parametrize("is_chat", [True, False], ids=["chat", "embeddings"])
+async def test_a_body_without_end_fills_no_memory(head: str, is_chat: bool, monkeypatch: pytest.MonkeyPatch):
+    """What the SDK reads whole ends after a megabyte of an error, and some of an answer."""
+    monkeypatch.setattr("adapters.llm.endpoint.MAX_BODY_BYTES", 2_000_000)
+
+    async with endless(head) as (chat, embeddings, told):
+        with pytest.raises(ModelError):
+            await (complete(chat, REQUEST) if is_chat else embeddings.embed(["a swan"]))
+
+    assert told.count(b".") * 65_536 < 20_000_000  # what lies in sockets included
+
+
+@pytest.mark.parametrize("packing", ["gzip", "gzip, gzip", "br"])
+async def test_what_comes_packed_is_not_unpacked(packing: str):
+    """It was not asked for, and 64 KB twice packed may be 60 GB."""
+    async with endless(f"200 OK\r\nContent-Encoding: {packing}") as (chat, _, told):
+        with pytest.raises(ModelError, match="compressed although"):
+            await complete(chat, REQUEST)
+
+    assert b"accept-encoding: identity" in told[0].lower()

@@ -15,6 +15,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from adapters import mcp
 from core.presentation.tools import DEEP_RESEARCH, RESEARCH
 from tests.commands import gorkd, start
 from tests.core.deep.world import QUESTION, DeepWorld
@@ -176,3 +177,38 @@ async def test_http_needs_a_token_to_be_set(world, tmp_path):
 
     assert ended.code == 4
     assert "GORKD_API_TOKENS" in ended.err
+
+
+HEAD = ("POST /mcp HTTP/1.1", "Host: x", f"Authorization: Bearer {TOKEN}", "Content-Type: application/json")
+SLOW = {
+    "nothing": ((), b"", b""),
+    "half a head": (("GET /mcp HTTP/1.1", "Host: x", "X-Slow: "), b"", b""),
+    "half a body": ((*HEAD, "Content-Length: 99", "", "{"), b"", b"413"),
+    "a body without end": ((*HEAD, "Transfer-Encoding: chunked", "", ""), b"400\r\n" + b" " * 1024 + b"\r\n", b"413"),
+    "half a second head": ((*HEAD[:2], "", "GET /mcp HTTP/1.1", "X-Slow: "), b"", b"401"),
+}
+
+
+@pytest.mark.parametrize(("lines", "again", "status"), SLOW.values(), ids=SLOW)
+async def test_who_sends_slowly_or_without_end_is_hung_up_on(
+    lines: tuple[str, ...], again: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    """As on the pages: connections that ask nothing would use up the process's descriptors."""
+    monkeypatch.setattr(mcp, "SILENCE_S", 0.2)
+    monkeypatch.setattr(mcp, "BODY_WITHIN_S", 10.0 if again else 0.2)
+    monkeypatch.setattr(mcp, "MAX_BODY_BYTES", 10_000)
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    settings = mcp.McpSettings(PORT=0, tokens=(TOKEN,))
+    serving = asyncio.create_task(mcp.serve_http(None, None, settings, address.set_result))
+    try:
+        port = int((await address).split(":")[2].partition("/")[0])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write("\r\n".join(lines).encode() + 20 * again)
+
+        told = await asyncio.wait_for(reader.read(), 15)
+
+        assert told.partition(b"\r\n")[0].partition(b" ")[2].startswith(status)
+        writer.close()
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)

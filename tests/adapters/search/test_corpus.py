@@ -339,6 +339,32 @@ async def test_a_place_that_takes_too_long_goes_on_where_it_was(
 
 
 @in_one_loop
+async def test_a_place_whose_lists_alone_take_too_long_is_read_all_the_same(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look goes on with the list that the one before did not come to; the next reading begins with the first."""
+    monkeypatch.setattr("adapters.search.corpus.PLACE_S", 1.0)
+    async with WebWorld({"/page": page("Page", "hawser")}) as world:
+        lists = [world.url(f"/list{number}.xml") for number in range(3)]
+        entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in lists)
+        world.pages["/all.xml"] = PageSpec(f"<sitemapindex>{entries}</sitemapindex>", content_type=XML)
+        world.pages |= {f"/list{number}.xml": sitemap(world.url("/page")) for number in range(3)}
+        reader = Reader(fetcher, tmp_path, [world.url("/all.xml")])
+        reader.corpus.fetcher = slow = Slow(fetcher)
+        for url in lists[1:]:
+            slow.silent = {url}
+            await reader.read()
+        slow.silent.clear()
+
+        await reader.read()
+
+        assert await reader.paths("hawser") == {"/page"}
+        assert [len(world.asked(f"/{name}.xml")) for name in ("all", "list0", "list1", "list2")] == [1, 1, 1, 1]
+        await reader.read(later=timedelta(hours=2))
+        assert [len(world.asked(f"/{name}.xml")) for name in ("all", "list0", "list1", "list2")] == [2, 2, 2, 2]
+
+
+@in_one_loop
 async def test_a_question_hardly_waits_for_a_first_reading_and_is_told_of_it(fetcher: WebPages, tmp_path: Path) -> None:
     """What is stored answers; somebody whose pages are all read is told nothing."""
     async with WebWorld({"/a": page("Ropes", "hawser")}) as world:

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.evidence.control import ControlledJudge
 from core.evidence.judge import (
     CALLS_AT_ONCE,
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
+    NO_VERDICTS,
     PAIRS_A_CALL,
     PAIRS_AT_END,
     AnswerRuling,
@@ -26,7 +28,6 @@ from core.evidence.judge import (
     PairwiseJudge,
     Ruling,
     Rulings,
-    clauses,
     judge_of,
     read_rulings,
     request_rulings,
@@ -35,6 +36,7 @@ from core.evidence.judge import (
 from core.model.answer import ModelUsage
 from core.model.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from core.model.ports import ChatDelta, ChatRequest
+from core.text.sentences import clauses
 from tests.fakes import FakeModel
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
@@ -402,6 +404,47 @@ async def test_a_judge_that_fails_leaves_its_pairs_open() -> None:
     assert await judging.rule([SLEEP, FLY]) == [None, None]
     assert (await judging.answers("Why?", "So.")).answers is None
     assert [type(failure) for failure in judging.failures] == [ModelTimeout, ModelUnavailable]
+
+
+PROSE = "Sure! All of them look fine to me."
+MANY = [Pair(f"Cats sleep {number} hours.", ("Cats sleep a lot.",)) for number in range(5 * PAIRS_A_CALL)]
+
+
+@pytest.mark.parametrize("is_hurried", [False, True], ids=["as it is written", "all at its end"])
+@pytest.mark.parametrize("name", ["fake-1", "bespoke-minicheck"])
+async def test_a_judge_that_writes_prose_is_soon_asked_no_more(name: str, is_hurried: bool) -> None:
+    """Two calls, each made once more, tell that no verdict will come; nobody waits for those that were to follow."""
+    model = FakeModel({"check": PROSE, "answers": PROSE}, name=name)
+    judging = Judging(ControlledJudge(judge_of(model)), lambda: 60.0)
+    calls = [MANY[at : at + 1] for at in range(5)] if name != "fake-1" else [MANY]
+
+    async with asyncio.timeout(30):
+        if is_hurried:
+            judging.hurry()
+        said = [one for pairs in calls for one in await judging.rule(pairs)]
+        asked = len(model.calls("check"))
+        said += await judging.rule([SLEEP, FLY])
+
+    assert set(said) == {None}
+    assert asked == len(model.calls("check")) <= (CALLS_AT_ONCE + 2 if is_hurried and name == "fake-1" else 8)
+    assert judging.notes == (NO_VERDICTS,)
+    assert (await judging.answers("Why?", "So.")).answers is None
+    assert model.calls("answers") == []
+    assert len(judging.usage) == asked
+    await judging.aclose()
+
+
+async def test_a_judge_that_once_gave_a_verdict_is_asked_on() -> None:
+    """One garbled answer is asked for again, and however many come later, the next may hold its verdict."""
+    yes = answer(row(1, "supported"))
+    model = FakeModel({"check": [PROSE, yes, *[PROSE] * 8, yes]})
+    judging = Judging(JsonJudge(model), lambda: 60.0)
+
+    said = [(await judging.rule([pair]))[0] for pair in MANY[:6]]
+
+    assert [one.ruling if one else None for one in said] == [Ruling.SUPPORTED, *[None] * 4, Ruling.SUPPORTED]
+    assert judging.notes == ()
+    await judging.aclose()
 
 
 async def test_nobody_waits_longer_than_the_answer_may_take() -> None:

@@ -132,6 +132,18 @@ async def test_a_command_that_is_not_known_yet_says_what_to_do_first(
     assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is is_known
 
 
+@pytest.mark.parametrize(
+    ("tenant", "how"), [("local", "`add <file|id|url>`"), ("slack:T1", "`add <id|url> to library`")]
+)
+async def test_help_begins_with_how_papers_come_into_the_library(tenant: str, how: str) -> None:
+    """As one says it there: a terminal has files at hand, a chat takes them with the message."""
+    spoken = replace(await talk(), shelf=Scope(tenant, "workspace"))
+
+    _, helped = await spoken.say(Conversation(), "help")
+
+    assert helped.text.splitlines()[1].startswith(f"- {how} – ")
+
+
 SHOWN = {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED}
 NUMBERED = {"summarize 1": SHOWN | {State.SELECT_NEW}, "summary 1": SHOWN, "open 1": SHOWN}
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.records.jobs import SqlJobStore
+from core.evidence.judge import NO_VERDICTS
 from core.model.answer import Confidence
 from core.model.config import SearchSettings, Settings
 from core.model.errors import ModelRejected, ModelTimeout, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
@@ -575,6 +576,20 @@ async def test_what_a_judge_confirms_that_says_yes_to_everything_is_not_confirme
         free: "unchecked",
     }
     assert done["answer"]["confidence"] != "high"
+    assert ledger.values("errors", "check:ControlFailed") == [1]
+
+
+async def test_a_judge_that_writes_prose_is_not_asked_of_every_sentence() -> None:
+    """Its first two calls are made once more; what it would have confirmed is not, and the answer says why."""
+    text = " ".join(f"{paraphrase} [1]." for paraphrase in PARAPHRASES)
+    model = FakeModel({"plan": PLAN, "answer": written(text), "check": "Sure, that is right.", "answers": "Sure."})
+    ledger = Ledger()
+
+    done = final(await research(replace(make_deps(search=[cat_search()], model=model), record=ledger)))
+
+    assert len(model.calls("check")) == 4
+    assert NO_VERDICTS in done["answer"]["limitations"]
+    assert {citation["verdict"] for citation in done["citations"]} == {"unchecked"}
     assert ledger.values("errors", "check:ControlFailed") == [1]
 
 

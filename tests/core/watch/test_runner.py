@@ -14,7 +14,7 @@ from adapters.records.deliveries import SqlStandingChecks
 from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.delivery import Address
 from core.model.errors import StoreError
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatModel
 from core.model.source import Page
 from core.pipeline.deps import Deps
@@ -109,6 +109,23 @@ async def test_a_changed_value_is_told_once_where_it_was_asked_after_a_second_lo
     assert ("120" in change.before, "134" in change.now) == (True, True)
     assert change.now_quote == "The Harbour Tower is 134 metres tall."
     assert await world.delivered() == [notices[0].job_id]
+
+
+async def test_a_run_reads_the_files_that_came_with_the_question():
+    """Else a change would be told that is none: the file says today what it said then."""
+    world = World()
+    file = Attachment("minutes.txt", "text/plain", "Minutes", "The Harbour Tower has 26 floors and one lift.")
+    asked = ResearchRequest(QUESTION, CHANNEL, asker="ada", is_fresh=True)
+    job = await world._run(await world.researcher.submit(asked, attachments=[file]))
+    watch = await world.desk.watch(job.id, "ada", scope=CHANNEL, rhythm=Rhythm(24), address=PLACE)
+    world.publish(AFTER)
+
+    await world.pass_until(NOW + 3 * DAY)
+
+    (notice,) = await world.told(watch)
+    run = await world.deps.jobs.get(notice.job_id)
+    assert run.request.attachments == ("minutes.txt",)
+    assert [one.text for one in await world.deps.jobs.attached(run.id)] == [file.text]
 
 
 async def test_another_order_and_a_page_that_is_briefly_away_are_silence():
