@@ -39,6 +39,7 @@ PURPOSES = (
 )  # fmt: skip  # of model calls, as traces name them
 LEAST_WINDOW, MOST_TOKENS = 1024, 10_000_000
 MAX_BODY_BYTES, MAX_ERROR_BYTES = 64_000_000, 1_000_000  # a thousand embeddings in JSON; more than pages of errors
+MAX_PACKED_BYTES = 256_000  # unpacked, they may be a thousand times as long
 MAX_MESSAGE_CHARS = 300  # of an endpoint's own words in a log line
 _KEY_SHAPE = re.compile(r"\b(sk|key|pk)-[\w*\-]{6,}")
 
@@ -207,7 +208,7 @@ class Connection:
                 verify=authorities(),
                 trust_env=False,
                 follow_redirects=False,  # the prompt would go to a host that nobody configured
-                headers={"Accept-Encoding": "identity"},  # unpacked, a small piece may be a thousand times as long
+                headers={"Accept-Encoding": "identity"},  # a packed answer has a lower bound, as it may unpack to much
                 event_hooks={"response": [_bounded]},
                 timeout=timeout(60.0),
             ),
@@ -222,9 +223,11 @@ async def _bounded(response: httpx2.Response) -> None:
     """The SDK reads whole what is no stream, and what an error says."""
     import httpx2
 
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise httpx2.DecodingError("compressed although it was asked not to be", request=response.request)
-    most = MAX_BODY_BYTES if response.is_success else MAX_ERROR_BYTES
+    packed = response.headers.get("Content-Encoding", "identity").lower()
+    if packed not in ("identity", "gzip", "deflate"):
+        raise httpx2.DecodingError(f"packed as {packed} although it was asked not to be", request=response.request)
+    plain = MAX_BODY_BYTES if response.is_success else MAX_ERROR_BYTES
+    most = plain if packed == "identity" else MAX_PACKED_BYTES
     too_much = httpx2.DecodingError(f"more than {most} bytes", request=response.request)
     response.stream = capped(httpx2.AsyncByteStream, response.stream, most, too_much)
 

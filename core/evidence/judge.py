@@ -174,11 +174,8 @@ class JsonJudge:
     async def _ask(
         self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
-        asking, readable = (
-            request_rulings(pairs, timeout_s=timeout_s),
-            lambda text: bool(read_rulings(text, len(pairs))),
-        )
-        request = replace(asking, in_words=in_words, accepts=readable)
+        asking = request_rulings(pairs, timeout_s=timeout_s)
+        request = replace(asking, in_words=in_words, accepts=lambda text: bool(read_rulings(text, len(pairs))))
         heard, told = Heard(), dict[int, Judgement]()
 
         def listen(delta: ChatDelta) -> None:
