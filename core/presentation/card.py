@@ -323,7 +323,7 @@ def _parts(
         CardPart("limitations", limitations, say(wording.LIMITATIONS)),
         CardPart("files", elsewhere),
         CardPart("searched", wording.searched_beside(result) if is_insufficient else "", say(wording.SEARCHED)),
-        CardPart("advice", advice_in(job.intent.language) if is_insufficient else ""),
+        CardPart("advice", advice_in(wording.language_of(job)) if is_insufficient else ""),
         CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)

@@ -38,6 +38,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.limits import Nearness
 from core.pipeline.work import Progress
 from core.presentation.follow_ups import advice_in, no_answer, worth_asking
+from core.presentation.wording import language_of
 from core.stages.drafting import (
     MIN_CHECK_S,
     OUT_OF_TIME,
@@ -380,9 +381,9 @@ def _insufficient(
     job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded, *, stopped_because: str = ""
 ) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
-    language, searched = job.intent.language, found.search_metadata
+    language, searched = language_of(job), found.search_metadata
     read = {detect_language(source.content[:600]) for source in found.sources} or {ENGLISH}
-    is_foreign = deps.model is None and language not in read
+    is_foreign = deps.model is None and job.intent.language not in read
     return ResearchAnswer(
         summary=no_answer(language, searched.queries_executed, searched.providers_used, is_foreign=is_foreign),
         detail=advice_in(language),

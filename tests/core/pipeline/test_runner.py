@@ -21,6 +21,7 @@ from core.modes.quick import MODE as QUICK
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
+from core.presentation.card import answer_card
 from core.stages.synthesize import LATE_NOTICE, NOT_DIRECT, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from core.text.saying import say, speaking
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
@@ -334,6 +335,19 @@ async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() ->
     assert done["answer"]["confidence"] == "insufficient"
     assert done["answer"]["summary"].startswith("Ich habe keine verlässlichen Quellen gefunden")
     assert done["answer"]["confidence_reasons"] == ["keine gelesene Quelle beantwortet das"]
+
+
+async def test_why_there_is_no_answer_is_said_in_the_language_that_a_workspace_has_set() -> None:
+    """Nothing in it is an answer, which would be in the question's (N-28)."""
+    deps = make_deps(search=[cat_search()])
+    job = await Researcher(deps, Idle()).submit(ResearchRequest("Why is the pump of the dwarves loud?", language="de"))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    job, result = await deps.jobs.get(job.id), await deps.jobs.result(job.id)
+    assert result.answer.summary.startswith("Ich habe keine verlässlichen Quellen gefunden")
+    assert answer_card(job, result, []).part("advice").text == result.answer.detail
+    assert result.answer.detail.startswith("Versuchen Sie")
 
 
 async def test_all_providers_dead_is_a_failure_with_retry() -> None:
