@@ -37,8 +37,12 @@ _EVERY = (
     r"|(?P<hourly>hourly|every hour)|every (?P<number>\d{1,3}) ?(?P<unit>hours?|days?|weeks?)"
     r"|(?P<hours>every few hours)"
 )
-_CLOCK = rf"(?:every|each) (?P<days>day|weekday|(?:{'|'.join(WEEKDAYS)})(?:(?:,? and |, )(?:{'|'.join(WEEKDAYS)}))*)"
-_AT = r"(?: at)? (?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d)"
+_DAYS = rf"(?:{'|'.join(WEEKDAYS)})(?:(?:,? and |, )(?:{'|'.join(WEEKDAYS)}))*"
+_CLOCK = rf"(?:daily|(?:every|each) (?P<days>day|weekday|{_DAYS}))"
+_AT = (
+    r",?(?: at)? (?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?"
+    r"(?: ?(?:(?P<half>[ap])\.?m\b\.?|(?:o['’]clock|uhr|uur|h)\b))?"
+)
 _MANNER = r"(?:,? in (?:(?P<fresh>a new thread)|(?P<digest>(?:a|the|one)(?: daily)? digest)))?"
 _WATCH = regex.compile(
     rf"(?:please )?watch(?: (?:this|it|that|the answer|the question))?(?:,? (?:{_EVERY}))?{_MANNER}[.!]?",
@@ -73,13 +77,13 @@ _BEGINNINGS = {
     r"|(?:beobachte|suis|suivez|sigue|siga|segua|acompanh[ae]|volg)(?= https?:)",
 }
 _PARTS = {  # days stand here too: Babel's own tables of six languages take 8 MB
-    "monday": "montag|lundi|lunes|lunedì|segunda-feira|maandag",
-    "tuesday": "dienstag|mardi|martes|martedì|terça-feira|dinsdag",
-    "wednesday": "mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
-    "thursday": "donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
-    "friday": "freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
-    "saturday": "samstag|samedi|sábado|sabato|zaterdag",
-    "sunday": "sonntag|dimanche|domingo|domenica|zondag",
+    "monday": "montag|lundis?|lunes|lunedì|segundas?(?:-feiras?)?|maandag",
+    "tuesday": "dienstag|mardis?|martes|martedì|terças?(?:-feiras?)?|dinsdag",
+    "wednesday": "mittwoch|mercredis?|miércoles|mercoledì|quartas?(?:-feiras?)?|woensdag",
+    "thursday": "donnerstag|jeudis?|jueves|giovedì|quintas?(?:-feiras?)?|donderdag",
+    "friday": "freitag|vendredis?|viernes|venerdì|sextas?(?:-feiras?)?|vrijdag",
+    "saturday": "samstag|samedis?|sábados?|sabato|zaterdag",
+    "sunday": "sonntag|dimanches?|domingos?|domenica|zondag",
     "in the digest": r"in einer täglichen zusammenfassung|dans un résumé quotidien|en un resumen diario"
     r"|in un riepilogo quotidiano|num resumo diário|in een dagelijks overzicht",
     "in a new thread": r"in einem neuen thread|dans un nouveau fil|en un hilo nuevo|in un nuovo thread|num novo fio"
@@ -90,8 +94,8 @@ _PARTS = {  # days stand here too: Babel's own tables of six languages take 8 MB
     r"|ogni settimana|elke week|wekelijks",
     r"every \1 hours": r"(?:alle|toutes les|a?\s?cada|ogni|elke) (\d{1,3}) (?:stunden|heures|horas|ore|uur)",
     r"\1 and \2": r"(\p{L}+day) (?:und|et|y|e|en) (\p{L}+day)",
-    r"every \1": r"(?:jeden|chaque|cada|ogni|toda|elke) (\p{L}+day(?: and \p{L}+day)*)",
-    r"at \1": r"(?:um|à|a las|alle|às|om) (\d{1,2}[:.]\d\d)",
+    r"every \1": r"(?:jeden|chaque|tous les|cada|todos l?os|ogni|toda(?:s as)?|elke) (\p{L}+day(?: and \p{L}+day)*)",
+    "at": r"(?:um|à|a las?|alle(?: ore)?|às?|om)(?= \d)",
 }
 
 
@@ -170,8 +174,9 @@ def read_rhythm(text: str) -> Rhythm | None:
     for words in (said, f"every {said}"):
         if found := regex.fullmatch(_EVERY, words, regex.IGNORECASE):
             return _rhythm(found)
-    found = regex.fullmatch(f"{_CLOCK}{_AT}", f"every {said}", regex.IGNORECASE)
-    return _by_the_clock(found) if found else None
+        if found := regex.fullmatch(f"{_CLOCK}{_AT}", words, regex.IGNORECASE):
+            return _by_the_clock(found)
+    return None
 
 
 def rhythm_words(rhythm: Rhythm) -> str:
@@ -373,11 +378,14 @@ def _manner(found: regex.Match[str]) -> Manner:
 
 
 def _by_the_clock(found: regex.Match[str]) -> Rhythm:
-    said = found["days"].casefold()
+    said = (found["days"] or "day").casefold()
     days = {"day": (), "weekday": (0, 1, 2, 3, 4)}.get(said)
     if days is None:
         days = tuple(place for place, day in enumerate(WEEKDAYS) if day in said)
-    return Rhythm(at=f"{int(found['hour']):02d}:{found['minute']}", weekdays=days)
+    hour = int(found["hour"])
+    if found["half"]:
+        hour = hour % 12 + (12 if found["half"] in "pP" else 0)
+    return Rhythm(at=f"{hour:02d}:{found['minute'] or '00'}", weekdays=days)
 
 
 def _channel(said: str) -> str:

@@ -51,6 +51,31 @@ def test_a_wish_is_read(text: str, kind: str, rhythm: str):
     assert (wish.kind, rhythm_words(wish.rhythm)) == (kind, rhythm)
 
 
+@pytest.mark.parametrize(
+    ("said", "rhythm"),
+    [
+        ("every Monday at 9", "every Monday at 09:00 (UTC)"),
+        ("every Monday, 9am", "every Monday at 09:00 (UTC)"),
+        ("each day at 12:30 a.m.", "every day at 00:30 (UTC)"),
+        ("daily at 5 pm", "every day at 17:00 (UTC)"),
+        ("every weekday at 8 o'clock", "every weekday at 08:00 (UTC)"),
+        ("jeden Montag um 9 Uhr", "every Monday at 09:00 (UTC)"),
+        ("jeden Tag um 9.30 Uhr in #news", "every day at 09:30 (UTC)"),
+        ("tous les jours à 8h", "every day at 08:00 (UTC)"),
+        ("tous les lundis à 8h30 ", "every Monday at 08:30 (UTC)"),
+        ("todos los lunes a las 9", "every Monday at 09:00 (UTC)"),
+        ("ogni lunedì alle ore 9", "every Monday at 09:00 (UTC)"),
+        ("todas as segundas às 9h", "every Monday at 09:00 (UTC)"),
+        ("elke maandag om 9 uur", "every Monday at 09:00 (UTC)"),
+    ],
+)
+def test_a_time_is_read_as_people_say_it(said: str, rhythm: str):
+    """What is not read would be researched as a question (N-21)."""
+    wish = read_wish(f"{said}: What is new?")
+
+    assert (wish.kind, rhythm_words(wish.rhythm), wish.question) == ("schedule", rhythm, "What is new?")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
     """Each with its rhythm and manner; also what is told to end one."""
@@ -86,6 +111,8 @@ def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
         "Which watch did Neil Armstrong wear?",
         "watch out for bears",
         "every Monday I run",
+        "every day at 25: what is that?",
+        "jeden Tag um 9 Uhr laufe ich",
         "stop watching films",
         "watch a film",
         "list",
@@ -158,6 +185,7 @@ def test_nonsense_is_no_rhythm():
     assert read_rhythm("now and then") is None
     assert read_rhythm("Monday 25:00") is None
     assert read_rhythm("12 hours") == Rhythm(12)
+    assert read_rhythm("daily at 9") == read_rhythm("day 09:00") == Rhythm(at="09:00")
 
 
 def test_a_change_says_what_it_was_what_it_is_and_why():
