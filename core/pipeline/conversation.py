@@ -86,6 +86,15 @@ _DOUBTED = "|".join(
         r"weet je (?:het|dat) zeker|klopt (?:dat|dit)(?: wel)?|is dat (?:echt )?(?:waar|juist)",
     )
 )
+# To check a list of references, in the other six languages.
+_CHECK = (
+    r"(?:(?:über)?prüfen?|kontrollieren?|vérifie[rz]?|controleer|(?:revis|verifi(?:c|qu)|compr(?:ue|o)b|controll)[ae]r?e?)"
+    r"(?:\s+(?:sie|bitte|por favor|per favore))*"
+)
+_REFERENCES = (
+    r"(?:\p{L}{1,6}\s+)?(?:literatur(?:angaben|liste|verzeichnis)|quellenangaben|referen(?:zen|cias|ze|ties)"
+    r"|références|referências|riferimenti|bibliogra(?:f|ph)[iíy][ae]?|literatuurlijst|bronvermeldingen)"
+)
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     (
         "wrong",
@@ -123,7 +132,8 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
         r"(?:check|verify|validate|review)\s+(?:all\s+)?(?:of\s+)?(?:the|my|our|these|this|its|their)?\s*"
         r"(?:references|refs|reference\s+list|bibliography|citations)"
         r"(?:\s+(?:in|of|from)\s+(?:the|this|that|my|our|attached)?\s*(?:attached\s+)?"
-        r"(?:file|list|paper|document|pdf|manuscript|thesis|text|attachment))?",
+        r"(?:file|list|paper|document|pdf|manuscript|thesis|text|attachment))?"
+        rf"|{_CHECK}\s+{_REFERENCES}|{_REFERENCES}\s+(?:über)?prüfen",
     ),
 )
 _LED: tuple[tuple[ReplyKind, str], ...] = (

@@ -105,6 +105,13 @@ def test_who_calls_for_help_gets_it_in_seven_languages(words: str, questions: st
             "share": "teilen",
         },
         {"sources": "fuentes; Mostra le fonti; bronnen", "forget": "oublie ça; olvídalo; vergeet het; esquecer"},
+        {
+            "references": "Bitte prüfe die Literaturangaben; prüfen Sie bitte meine Referenzen; "
+            "Literaturliste überprüfen; vérifie les références; vérifiez la bibliographie, s'il vous plaît; "
+            "revisa las referencias; comprueba mis referencias; controlla i riferimenti; verifica la bibliografia; "
+            "verifique as referências; controleer de referenties; controleer mijn literatuurlijst"
+        },
+        {"question": "Prüfe die Referenzen der Bewerberin; vérifie les références de prix; controlla i prezzi"},
         {"question": "Quellen des Nils; Vergessen im Alter; verbessern Vitamine die Haut; fuentes de Roma"},
     ],
 )
