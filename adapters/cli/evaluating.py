@@ -182,7 +182,7 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
 
             is_replayed = wish.replay is not None or bool(wish.recorded)
             ask = asking(deps_of, is_replayed=is_replayed)
-            outcomes = await run_cases(cases, ask, judge=deps.judge, at_once=wish.at_once, done=done, tell=tell)
+            outcomes = await run_cases(cases, ask, at_once=wish.at_once, done=done, tell=tell)
     unfinished.unlink(missing_ok=True)
     new_calls = sum(tape.new_calls for tape in tapes.values() if tape) if is_replayed else None
     return Run(name, began_at, _shown(configuration), tuple(outcomes), new_calls)

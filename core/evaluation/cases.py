@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -254,6 +254,7 @@ class Answered:
     sources: Sequence[Source] = ()
     is_replayed: bool = False
     seconds: float = 0.0
+    judge: SupportJudge | None = field(default=None, repr=False)  # who says whether it meets what is expected
 
     @property
     def answer(self) -> ResearchAnswer | None:
@@ -264,17 +265,17 @@ class Answered:
         return f"{self.answer.summary}\n{self.answer.detail}" if self.answer else ""
 
 
-async def check_expectations(case: Case, answered: Answered, judge: SupportJudge | None) -> tuple[Met, ...]:
+async def check_expectations(case: Case, answered: Answered) -> tuple[Met, ...]:
     """In the case's order. A question that failed meets nothing."""
-    return tuple([await _check(one, answered, judge) for one in case.expects])
+    return tuple([await _check(one, answered) for one in case.expects])
 
 
-async def _check(expected: Expectation, answered: Answered, judge: SupportJudge | None) -> Met:
+async def _check(expected: Expectation, answered: Answered) -> Met:
     answer = answered.answer
     if answer is None:
         return Met(expected.words, False, "there is no answer")
     if expected.kind == "judge":
-        return await _judged(expected, answered.text, judge)
+        return await _judged(expected, answered.text, answered.judge)
     is_met, says = _look(expected, answered, answer)
     return Met(expected.words, is_met, "" if is_met else says)
 

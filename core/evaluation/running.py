@@ -11,7 +11,6 @@ from datetime import datetime
 from time import perf_counter
 
 from core.evaluation.cases import Answered, Case, Met, check_expectations
-from core.evidence.judge import SupportJudge
 from core.model.answer import Confidence, ModelUsage, Verdict
 from core.model.errors import FetchError, GorkdError, ProviderError, WebSearchUnavailable
 from core.model.job import Depth, JobStatus, ResearchJob, Scope
@@ -83,7 +82,6 @@ async def run_cases(
     cases: Sequence[Case],
     ask: Ask,
     *,
-    judge: SupportJudge | None,
     at_once: int,
     done: Mapping[str, Outcome] | None = None,
     tell: Callable[[Outcome], None] = lambda outcome: None,
@@ -95,7 +93,7 @@ async def run_cases(
         if case.id in known:
             return known[case.id]
         async with gate:
-            outcome = await _run(case, ask, judge)
+            outcome = await _run(case, ask)
         tell(outcome)
         return outcome
 
@@ -104,12 +102,12 @@ async def run_cases(
     return [task.result() for task in tasks]
 
 
-async def _run(case: Case, ask: Ask, judge: SupportJudge | None) -> Outcome:
+async def _run(case: Case, ask: Ask) -> Outcome:
     try:
         answered = await ask(case)
     except GorkdError as error:
         return Outcome(case.id, case.question, "", error=error.operator_message, cost_usd=None)
-    met = await check_expectations(case, answered, judge)
+    met = await check_expectations(case, answered)
     job, answer = answered.job, answered.answer
     if answer is None:
         return Outcome(case.id, case.question, job.id, seconds=answered.seconds, met=met, error=failure_sentence(job))
@@ -134,7 +132,7 @@ def asking(deps_of: Callable[[Case], Deps], *, is_replayed: bool = False) -> Ask
         job = await deps.jobs.get(job.id)
         result = await deps.jobs.result(job.id) if job.status is JobStatus.COMPLETED else None
         sources = await deps.sources.sources(job.id)
-        return Answered(job, result, sources, is_replayed, perf_counter() - began)
+        return Answered(job, result, sources, is_replayed, perf_counter() - began, deps.judge)
 
     return ask
 

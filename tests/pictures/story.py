@@ -383,9 +383,7 @@ async def evaluated(name: str) -> Run:
     )
     file = f"- {{id: eddystone, ask: '{worlds.EDDYSTONE}', contains: [49, 1882]}}\n"
     cases = read_cases(f"{file}- {{id: fastnet, ask: '{worlds.FASTNET}', contains: 54}}")
-    outcomes = await run_cases(
-        cases, asking(lambda case: worlds.deps(worlds.model(name, says=says))), judge=None, at_once=1
-    )
+    outcomes = await run_cases(cases, asking(lambda case: worlds.deps(worlds.model(name, says=says))), at_once=1)
     took = 4.1 if name == "careful" else 1.9
     shown = tuple(replace(one, seconds=took, cost_usd=took / 1000) for one in outcomes)
     return Run("Lighthouses", "2026-11-22T10:00:00Z", {"GORKD_MODEL": name}, shown)

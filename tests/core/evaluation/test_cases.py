@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.evaluation.cases import Answered, Case, Expectation, check_expectations, read_cases, voted_case
@@ -130,7 +132,7 @@ async def test_what_an_answer_holds(expected: Expectation, is_met: bool | None):
     """A model without a price leaves open what it cost."""
     found = await answered()
 
-    met = await check_expectations(Case("a", found.job.request, (expected,)), found, None)
+    met = await check_expectations(Case("a", found.job.request, (expected,)), found)
 
     assert [one.is_met for one in met] == [is_met]
     assert bool(met[0].says) is (is_met is not True)
@@ -142,7 +144,9 @@ async def test_what_an_answer_holds(expected: Expectation, is_met: bool | None):
 async def test_a_judge_reads_the_answer_for_what_it_must_say(says: str, is_met: bool):
     found, judge = await answered(), JsonJudge(worlds.model())
 
-    met = await check_expectations(Case("a", found.job.request, (Expectation("judge", says),)), found, judge)
+    met = await check_expectations(
+        Case("a", found.job.request, (Expectation("judge", says),)), replace(found, judge=judge)
+    )
 
     assert met[0].is_met is is_met
 
@@ -150,7 +154,9 @@ async def test_a_judge_reads_the_answer_for_what_it_must_say(says: str, is_met: 
 async def test_without_a_model_to_judge_it_stays_open():
     found = await answered()
 
-    met = await check_expectations(Case("a", found.job.request, (Expectation("judge", "It is tall."),)), found, None)
+    met = await check_expectations(
+        Case("a", found.job.request, (Expectation("judge", "It is tall."),)), replace(found, judge=None)
+    )
 
     assert met[0].is_met is None
 
@@ -158,7 +164,7 @@ async def test_without_a_model_to_judge_it_stays_open():
 async def test_a_question_that_failed_meets_nothing():
     failed = Answered(make_job("Why?"), None)
 
-    met = await check_expectations(Case("a", failed.job.request, (Expectation("max_cost", 1.0),)), failed, None)
+    met = await check_expectations(Case("a", failed.job.request, (Expectation("max_cost", 1.0),)), failed)
 
     assert met[0].is_met is False
 

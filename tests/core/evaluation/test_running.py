@@ -23,7 +23,10 @@ from tests.core.evaluation.worlds import EDDYSTONE, FASTNET
 from tests.core.findings import test_rounds as rounds
 from tests.fakes import NOW, FakeModel, FakeSearch, make_deps
 
-CASES = read_cases(f"- {{id: eddystone, ask: '{EDDYSTONE}', contains: '49'}}\n- {{id: fastnet, ask: '{FASTNET}'}}")
+CASES = read_cases(
+    f"- {{id: eddystone, ask: '{EDDYSTONE}', contains: '49', judge: 'It is 49 metres tall.'}}\n"
+    f"- {{id: fastnet, ask: '{FASTNET}'}}"
+)
 
 
 async def run_all(search: FakeSearch, model: FakeModel, tapes: dict[str, Tape] | None = None) -> list[Outcome]:
@@ -31,7 +34,7 @@ async def run_all(search: FakeSearch, model: FakeModel, tapes: dict[str, Tape] |
         deps = worlds.deps(model, search)
         return taped(deps, tapes[case.id]) if tapes else deps
 
-    return await run_cases(CASES, asking(deps_of), judge=None, at_once=2)
+    return await run_cases(CASES, asking(deps_of), at_once=2)
 
 
 def same(outcomes: list[Outcome]) -> list[Outcome]:
@@ -49,7 +52,10 @@ async def test_an_outcome_tells_what_was_answered():
 
 
 async def test_a_recording_gives_the_same_answers_without_the_outside():
-    """Neither a search nor a model is called: repeatable and free. A recording is kept as text."""
+    """Neither a search nor a model is called, nor who judges what is expected: repeatable and free (N-23).
+
+    A recording is kept as text.
+    """
     tapes = {case.id: Tape(NOW) for case in CASES}
     recorded = await run_all(worlds.search(), worlds.model(), tapes)
     kept = {name: Tape.of(decode(encode(tape.recording()), Recording)) for name, tape in tapes.items()}
@@ -58,6 +64,7 @@ async def test_a_recording_gives_the_same_answers_without_the_outside():
     replayed = await run_all(search, model, kept)
 
     assert same(replayed) == same(recorded)
+    assert [one.is_met for one in replayed[0].met] == [True, True]
     assert (search.asked, model.asked) == ([], [])
     assert [tape.new_calls for tape in kept.values()] == [0, 0]
 
@@ -109,7 +116,7 @@ async def test_what_is_done_is_not_asked_again():
 
     told = []
     outcomes = await run_cases(
-        CASES, ask, judge=None, at_once=1, done={"eddystone": done}, tell=lambda one: told.append(one.case_id)
+        CASES, ask, at_once=1, done={"eddystone": done}, tell=lambda one: told.append(one.case_id)
     )
 
     assert (asked, told) == (["fastnet"], ["fastnet"])
@@ -122,7 +129,7 @@ async def test_a_question_that_breaks_costs_itself_alone():
             raise SetupError("no model is set")
         return await asking(lambda one: worlds.deps())(case)
 
-    first, second = await run_cases(CASES, ask, judge=None, at_once=2)
+    first, second = await run_cases(CASES, ask, at_once=2)
 
     assert (first.error, first.has_failed) == ("no model is set", True)
     assert not second.error
@@ -140,7 +147,7 @@ async def test_no_more_run_at_once_than_are_wanted():
         running -= 1
         return found
 
-    await run_cases(CASES, ask, judge=None, at_once=1)
+    await run_cases(CASES, ask, at_once=1)
 
     assert most == 1
 
@@ -152,7 +159,7 @@ async def test_a_models_own_web_search_is_replayed():
 
     async def ask(tape: Tape, web_model: rounds.Searching, pages: Mapping[str, str]) -> Outcome:
         deps = replace(make_deps(pages=pages, model=FakeModel({})), web_model=web_model)
-        return (await run_cases([case], asking(lambda _: taped(deps, tape)), judge=None, at_once=1))[0]
+        return (await run_cases([case], asking(lambda _: taped(deps, tape)), at_once=1))[0]
 
     recorded = await ask(tapes[0], rounds.Searching(rounds.ROUNDS), rounds.SAID)
     kept = Tape.of(decode(encode(tapes[0].recording()), Recording))
