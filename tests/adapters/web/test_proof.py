@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.web.settings import WebSettings
 from core.model.answer import Confidence, Rating
-from core.receipts.container import Receipts, public_key, verify_receipt
+from core.pipeline.trace import TraceEntry
+from core.presentation.render import iso_utc
+from core.receipts.container import Receipts, open_receipt, public_key, verify_receipt
 from core.tenancy.usage import JudgedAnswers
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
@@ -65,6 +67,17 @@ async def test_a_receipt_is_downloaded_and_its_key_published(client: ConformingC
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{JOB.id}.receipt.zip"'
     assert keys == f"ed25519 {public_key(KEY)}\ned25519 {public_key(b'o' * 32)}\n"
     assert verify_receipt(await answer.read(), keys=[public_key(KEY)]).is_sound
+
+
+async def test_the_receipt_of_an_answer_given_again_names_who_judged_it_then(place: Place):
+    """The job that repeats it asked no judge; the trace of the first one says who did (N-22)."""
+    jobs, sources, traces = SqlJobStore(place.tables), SqlSourceStore(place.tables), MemoryTraceLog()
+    await jobs.finish(JOB, replace(samples.RESULT, cached_at=iso_utc(samples.NOON), cached_job="job_first"))
+    await traces.append("job_first", [TraceEntry("model", "check", samples.NOON, detail="judge-7b")])
+
+    receipt = await Receipts(jobs, sources, traces, "https://gorkd.test", (KEY,)).give(JOB.id)
+
+    assert open_receipt(receipt).receipt.judges == ("judge-7b",)
 
 
 async def test_the_page_offers_the_receipt(client: ConformingClient):
