@@ -265,7 +265,7 @@ async def _check_port(host: str, port: int) -> str:
     if await _is_gorkd(host, port):
         return f"gorkd runs on {host}:{port}"
     try:
-        with socket.create_server((host, port)):
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
             return f"{host}:{port} is free"
     except OSError as exc:
         raise SetupError(f"{host}:{port} is taken or not allowed ({exc.strerror}); set HOST or PORT") from exc
@@ -273,12 +273,13 @@ async def _check_port(host: str, port: int) -> str:
 
 async def _is_gorkd(host: str, port: int) -> bool:
     import aiohttp
+    from yarl import URL
 
     address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  # what it listens on, not what we open
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S)) as session,
-            session.get(f"http://{address}:{port}/health") as response,
+            session.get(URL.build(scheme="http", host=address, port=port, path="/health")) as response,
         ):
             return response.status == 200 and "status" in await response.text()
     except (aiohttp.ClientError, OSError, TimeoutError):

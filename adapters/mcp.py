@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from yarl import URL
 
 from adapters.secrets import read_tokens
 from core.model.codec import read_settings
@@ -150,7 +151,7 @@ async def serve_http(
                 )
             await asyncio.sleep(0.02)
         port = server.servers[0].sockets[0].getsockname()[1]
-        on_ready(f"http://{settings.host}:{port}{PATH}")
+        on_ready(str(URL.build(scheme="http", host=settings.host, port=port, path=PATH)))
         await serving
     finally:
         server.should_exit = True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from yarl import URL
 
 from adapters.chat.connecting import run_by_itself
 from adapters.secrets import TOKEN_FILE, kept_token, receipt_keys, signing_keys
@@ -202,8 +203,8 @@ async def _listening(
                 user_message=f"Port {settings.port} on {settings.host} is taken or not allowed; set PORT to another.",
             ) from exc
         await warm_up()
-        port = runner.addresses[0][1]
-        print(f"gorkd is ready: http://{settings.host}:{port}", flush=True)  # noqa: T201  # what `make run` is for
+        address = URL.build(scheme="http", host=settings.host, port=runner.addresses[0][1])
+        print(f"gorkd is ready: {address}", flush=True)  # noqa: T201  # what `make run` is for
         yield
     finally:
         await runner.cleanup()

@@ -23,6 +23,7 @@ import pytest
 
 START_TIMEOUT_S = 30
 DEBIAN_POSTGRES = Path("/usr/lib/postgresql")  # Debian keeps one folder a version there and none of it on PATH
+needs_ipv6 = pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="this machine has no IPv6")
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=100")
 
 

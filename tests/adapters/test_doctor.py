@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -32,7 +31,7 @@ from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
 from tests.loopback.slack_world import SlackWorld
-from tests.servers import RedisServer
+from tests.servers import RedisServer, free_port, needs_ipv6
 
 KEY = "sk-planted-0123456789"
 
@@ -219,7 +218,8 @@ async def test_redis_is_asked_who_it_is(redis_server: RedisServer) -> None:
     assert "REDIS_URL" in nonsense.says
 
 
-async def test_a_port_is_free_ours_or_somebody_elses() -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("::1", marks=needs_ipv6)])
+async def test_a_port_is_free_ours_or_somebody_elses(host: str) -> None:
     """A running gorkd is no fault; another program is."""
 
     async def health(_: web.Request) -> web.Response:
@@ -227,14 +227,12 @@ async def test_a_port_is_free_ours_or_somebody_elses() -> None:
 
     app = web.Application()
     app.router.add_get("/health", health)
-    async with TestServer(app) as gorkd, TestServer(web.Application()) as stranger:
+    async with TestServer(app, host=host) as gorkd, TestServer(web.Application(), host=host) as stranger:
         assert gorkd.port
         assert stranger.port
-        ours = await found(doctor.port_probe("127.0.0.1", gorkd.port))
-        taken = await found(doctor.port_probe("127.0.0.1", stranger.port))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    free = await found(doctor.port_probe("127.0.0.1", port))
+        ours = await found(doctor.port_probe(host, gorkd.port))
+        taken = await found(doctor.port_probe(host, stranger.port))
+    free = await found(doctor.port_probe(host, free_port()))
 
     assert (ours.state, free.state, taken.state) == ("ok", "ok", "failed")
     assert "gorkd runs" in ours.says

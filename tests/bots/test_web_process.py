@@ -14,15 +14,16 @@ from adapters.records.sqlite import Database
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import Received, parse_events
 from tests.fakes import make_job
+from tests.servers import needs_ipv6
 from tests.shared_data import ROOT
 
 JOB = make_job("How tall?", id="job_" + "a" * 32)
 
 
 @asynccontextmanager
-async def web(folder: Path) -> AsyncIterator[Process]:
+async def web(folder: Path, host: str = "127.0.0.1") -> AsyncIterator[Process]:
     """Ended by SIGTERM, in good order."""
-    env = {"GORKD_DATA": str(folder), "HOST": "127.0.0.1", "PORT": "0", "PYTHONPATH": str(ROOT)}
+    env = {"GORKD_DATA": str(folder), "HOST": host, "PORT": "0", "PYTHONPATH": str(ROOT)}
     process = await Process.start("web", env)
     try:
         yield process
@@ -68,3 +69,14 @@ async def test_a_restart_costs_a_reader_nothing(tmp_path: Path):
     await database.aclose()
 
     assert [(event.id, event.data["message"]) for event in seen] == [("1", "1"), ("2", "2"), ("3", "3")]
+
+
+@needs_ipv6
+async def test_the_address_that_is_printed_can_be_opened(tmp_path: Path):
+    """Also one of IPv6, which stands in brackets."""
+    async with (
+        web(tmp_path, "::1") as process,
+        aiohttp.ClientSession() as session,
+        session.get(f"{process.address}/health") as response,
+    ):
+        assert response.status == 200
