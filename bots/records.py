@@ -80,7 +80,8 @@ async def open_records(
     box = SecretBox.from_env(env, settings.data)
     database = await _open_database(env, settings)
     stack.push_async_callback(database.aclose)
-    shared = redis or _share(database, clock=clock, record=record)
+    limits = SqlLimits(database, clock=clock, record=record)
+    shared = redis or Shared(limits, SqlReuseStore(database, clock=clock))
     return _records(database, shared, box, folder=settings.data, clock=clock)
 
 
@@ -101,10 +102,6 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, record: Record
     for part in (doorbell, limits, reuse, archive):
         stack.push_async_callback(part.aclose)
     return Shared(limits, reuse, doorbell, (archive,))
-
-
-def _share(database: Tables, *, clock: Clock, record: Record) -> Shared:
-    return Shared(SqlLimits(database, clock=clock, record=record), SqlReuseStore(database, clock=clock))
 
 
 def _records(database: Tables, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock) -> Records:

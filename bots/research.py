@@ -26,7 +26,7 @@ from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import STAGE_1, STAGE_2, Paper, SearchResult, format_research_result, shelves_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
-from core.model.job import LOCAL, Depth, JobStatus, Json, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes.mode import MAX_ITEMS
 from core.pipeline.work import Progress
 from core.presentation.wording import failure_sentence
@@ -124,7 +124,8 @@ class Library:
             return QueryResult(False, (), (), "", failure_sentence(job))
         if not isinstance(view, dict) or not view.get("success"):
             return QueryResult(False, (), (), "", result.answer.summary)
-        ids = tuple(str(one) for one in _list(view.get("paper_ids")) if one in papers)
+        listed = view.get("paper_ids")
+        ids = tuple(str(one) for one in listed if one in papers) if isinstance(listed, list) else ()
         content, message = str(view.get("content") or ""), str(view.get("message") or "")
         return QueryResult(True, tuple(papers[one] for one in ids), ids, content, message)
 
@@ -256,10 +257,6 @@ def _content(path: Path) -> bytes | None:
             return file.read(MAX_PAPER_BYTES + 1)
     except OSError as exc:
         raise InvalidQuery(f"{path.name} cannot be opened: {exc.strerror}.", rule="file") from exc
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 async def _ended(house: House, request: ResearchRequest) -> tuple[ResearchJob, JobResult | None]:

@@ -198,12 +198,12 @@ class _Help(_Formatter):  # type: ignore[misc]
         return super().section(say(_TYPERS.get(name, "")) or name)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], *more: Any, **settings: Any) -> None:
-        said = [(first, say(_TYPERS.get(second, "")) or _with_marks(second)) for first, second in rows]
+        required, default = f"[{say('required')}]", f"[{say('default')}: "
+        said = [
+            (one, say(_TYPERS.get(told, "")) or told.replace("[required]", required).replace("[default: ", default))
+            for one, told in rows
+        ]
         super().write_dl(said, *more, **settings)
-
-
-def _with_marks(help: str) -> str:
-    return help.replace("[required]", f"[{say('required')}]").replace("[default: ", f"[{say('default')}: ")
 
 
 _TYPERS = {word: word for word in ("Arguments", "Commands", "Options", "Show this message and exit.")}

@@ -126,7 +126,10 @@ def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
             return None
         if not names:
             raise InvalidQuery(said_so("Say what: {command}.", command="`add <file|id|url>`"), rule="nothing")
-        files = {name: _files_of(Path(name).expanduser()) for name in names}
+        paths = {name: Path(name).expanduser() for name in names}
+        files = {
+            name: files_in(path) if path.is_dir() else [path] if path.is_file() else [] for name, path in paths.items()
+        }
         found = [_incoming(file) for own in files.values() for file in own]
         others = [name for name, own in files.items() if not own]
         named = read_addition(f"add {' '.join(others)} to library", has_files=bool(found)) or Addition()
@@ -135,11 +138,6 @@ def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
             raise InvalidQuery(said_so("There is no file {name}.", name=(missing or others)[0]), rule="file")
         return named, found
     return None
-
-
-def _files_of(path: Path) -> list[Path]:
-    """The file, or those of a folder. Raises `InvalidQuery` for a folder without any."""
-    return files_in(path) if path.is_dir() else [path] if path.is_file() else []
 
 
 def _incoming(file: Path) -> Incoming:

@@ -87,13 +87,10 @@ _DOUBTED = "|".join(
     )
 )
 # To check a list of references, in the other six languages.
-_CHECK = (
-    r"(?:(?:über)?prüfen?|kontrollieren?|vérifie[rz]?|controleer|(?:revis|verifi(?:c|qu)|compr(?:ue|o)b|controll)[ae]r?e?)"
-    r"(?:\s+(?:sie|bitte|por favor|per favore))*"
-)
+_CHECK = r"(?:(?:über)?prüfen?|kontrollieren?|vérifie[rz]?|(?:revis|verifi(?:c|qu)|compr(?:ue|o)b|control[le])[ae]r?e?)"
 _REFERENCES = (
-    r"(?:\p{L}{1,6}\s+)?(?:literatur(?:angaben|liste|verzeichnis)|quellenangaben|referen(?:zen|cias|ze|ties)"
-    r"|références|referências|riferimenti|bibliogra(?:f|ph)[iíy][ae]?|literatuurlijst|bronvermeldingen)"
+    r"(?:literatur(?:angaben|liste|verzeichnis)|quellenangaben|referen(?:zen|cias|ze|ties)|références|referências"
+    r"|riferimenti|bibliogra(?:f|ph)[iíy][ae]?|literatuurlijst|bronvermeldingen)"
 )
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     (
@@ -133,7 +130,7 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
         r"(?:references|refs|reference\s+list|bibliography|citations)"
         r"(?:\s+(?:in|of|from)\s+(?:the|this|that|my|our|attached)?\s*(?:attached\s+)?"
         r"(?:file|list|paper|document|pdf|manuscript|thesis|text|attachment))?"
-        rf"|{_CHECK}\s+{_REFERENCES}|{_REFERENCES}\s+(?:über)?prüfen",
+        rf"|{_CHECK}(?:\s+\p{{L}}+){{0,3}}\s+{_REFERENCES}|(?:\p{{L}}+\s+)?{_REFERENCES}\s+(?:über)?prüfen",
     ),
 )
 _LED: tuple[tuple[ReplyKind, str], ...] = (

@@ -255,8 +255,7 @@ class Receipts:
         job, result = await self.jobs.get(job_id), await self.jobs.result(job_id)
         if result is None or result.answer is None:
             raise JobNotFound(job_id)
-        sources = await self.sources.sources(job_id)
-        trace = await self.traces.read(result.cached_job or job_id)  # who judged an answer that is given again
+        sources, trace = await self.sources.sources(job_id), await self.traces.read(result.cached_job or job_id)
         key = self.keys[0] if is_signed else None
         receipt = await asyncio.to_thread(build_receipt, job, result, sources, trace, issuer=self.issuer)
         with speaking(wording.language_of(job)):

@@ -150,8 +150,8 @@ def _read(said: str) -> WatchWish | None:
     if found := _SCHEDULE.fullmatch(said):
         rhythm = _by_the_clock(found) if found["hour"] else _rhythm(found)
         return WatchWish(
-            "schedule", rhythm, question=found["question"].strip(), channel=_channel(found["channel"] or ""),
-            manner="fresh" if found["fresh"] else "thread",
+            "schedule", rhythm, question=found["question"].strip(), manner="fresh" if found["fresh"] else "thread",
+            channel=(found["channel"] or "").strip("<#>").partition("|")[0],  # its id as chats write it, or its name
         )  # fmt: skip
     if _LIST.fullmatch(said):
         return WatchWish("list")
@@ -383,14 +383,8 @@ def _by_the_clock(found: regex.Match[str]) -> Rhythm:
     if days is None:
         days = tuple(place for place, day in enumerate(WEEKDAYS) if day in said)
     hour = int(found["hour"])
-    if found["half"]:
-        hour = hour % 12 + (12 if found["half"] in "pP" else 0)
+    hour = hour % 12 + 12 * (found["half"] in "pP") if found["half"] else hour
     return Rhythm(at=f"{hour:02d}:{found['minute'] or '00'}", weekdays=days)
-
-
-def _channel(said: str) -> str:
-    """The id in Slack's and Discord's way of naming a channel, else its name."""
-    return said.strip("<#>").partition("|")[0]
 
 
 def _dollars(usd: float | None) -> str:
