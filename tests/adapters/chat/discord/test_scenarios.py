@@ -15,7 +15,7 @@ from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
 from tests.loopback.discord_house import RESPONDERS, House, discord_house, is_final
 from tests.loopback.discord_world import Fault as DiscordFault
-from tests.loopback.openai_responders import Fault, by_schema
+from tests.loopback.openai_responders import ChatCall, Fault, answer_responder, by_schema, tokenise
 from tests.shared_data import shared_data
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -277,6 +277,25 @@ async def test_only_the_asker_cancels_a_running_question(house: House):
 
     assert ended.embed["title"] == "⚠️ Research Cancelled"
     assert next(iter(ended.buttons)) == "Ask Again"
+
+
+async def test_a_checked_sentence_is_shown_while_the_next_is_written(house: House):
+    """N-13: with its mark, in the message that will be the answer; the model goes no further than its summary."""
+
+    def writes_on(call: ChatCall) -> Fault:
+        text = answer_responder(call)
+        return Fault(text=text, hang_after=len(tokenise(text.partition('"detail"')[0])))
+
+    house.world.model.respond = by_schema({**RESPONDERS, "answer": writes_on})
+    asked = house.discord.slash("research", query="How often do neap tides occur?")
+
+    await house.discord.until(lambda: [one for one in house.discord.replies_to(asked) if "[1]✓" in one.text])
+
+    (shown,) = house.discord.replies_to(asked)
+    assert not is_final(shown)
+    assert "Cancel" in shown.buttons
+    house.discord.press(shown, "Cancel")
+    await house.final(asked)
 
 
 async def test_a_failed_question_is_retried_in_its_own_message(house: House):
