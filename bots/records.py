@@ -80,8 +80,7 @@ async def open_records(
     box = SecretBox.from_env(env, settings.data)
     database = await _open_database(env, settings)
     stack.push_async_callback(database.aclose)
-    limits = SqlLimits(database, clock=clock, record=record)
-    shared = redis or Shared(limits, SqlReuseStore(database, clock=clock))
+    shared = redis or Shared(SqlLimits(database, clock=clock, record=record), SqlReuseStore(database, clock=clock))
     return _records(database, shared, box, folder=settings.data, clock=clock)
 
 

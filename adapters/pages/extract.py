@@ -226,10 +226,11 @@ def extract_html(html: str, url: str) -> Extraction:
     if not isinstance(found, trafilatura.settings.Document):
         return Extraction(_title(tree), _plain_text(tree), published_on=published_on, ids=ids)
     text = _written(found.body) if found.body is not None else ""
-    plain = _plain_text(tree) if len(text) < _MIN_CHARS else ""
+    plain = _plain_text(tree) if len(text) < _MIN_CHARS or "\n" not in text else ""
+    is_glued = bool(plain) and _collapsed(plain) in _collapsed(text)  # all of a small page in one line, furniture too
     return Extraction(
         title=found.title or _title(tree),
-        text=plain if len(text) < _MIN_CHARS < len(plain) else text or plain,
+        text=plain if is_glued or len(text) < _MIN_CHARS < len(plain) else text or plain,
         author=found.author,
         published_on=published_on or found.date,
         ids=ids,

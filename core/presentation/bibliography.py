@@ -124,7 +124,8 @@ def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
     names: list[Name] = []
     for part in _BETWEEN.split(named):
         pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
-        if len(pieces) == 2 and not _are_names(pieces) and all(map(_LETTER.search, pieces)):
+        are_whole = all(" " in piece for piece in pieces) or any(map(_ORGANISATION.search, pieces))
+        if len(pieces) == 2 and not are_whole and all(map(_LETTER.search, pieces)):
             names.append(Name(pieces[0], pieces[1]))  # `Moore, Ann`
         else:
             names += [_name(piece) for piece in pieces]
@@ -133,11 +134,6 @@ def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
 
 def file_name(address: str) -> str:
     return one_line(PurePosixPath(unquote(address.partition("#")[0])).name)
-
-
-def _are_names(pieces: Sequence[str]) -> bool:
-    """Whether each piece is a whole name, not a family name and what stands before it."""
-    return all(" " in piece for piece in pieces) or any(_ORGANISATION.search(piece) for piece in pieces)
 
 
 def _name(text: str) -> Name:

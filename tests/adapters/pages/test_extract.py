@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from justext.utils import get_stoplist, get_stoplists
 
 from adapters.pages.body import decode_page, document_kind
-from adapters.pages.extract import extract
+from adapters.pages.extract import extract, extract_html
 from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText, PageDocument
 from core.model.works import WorkIds
 from tests.shared_data import shared_data
@@ -52,6 +52,22 @@ FURNITURE_LINE = re.compile(
     r"^(?:- |#### )?(?:News|Guides|Community|Jobs|Contact|Privacy|Terms|Search|Reject|First\.|Related|PEP \d+)$",
     re.MULTILINE,
 )
+
+
+def test_a_small_page_keeps_its_blocks_and_loses_its_furniture() -> None:
+    """Its heading is no beginning of its first sentence, and its menu neither: that would be quoted with ✓."""
+    html = (
+        "<html><head><title>Lake Orra</title></head><body><nav><a href='/'>Home</a></nav><article><h1>Lake Orra</h1>"
+        "<p>The water of Lake Orra has a temperature of 3 °C in winter. The lake lies in the north.</p></article>"
+        "<footer>Imprint</footer></body></html>"
+    )
+
+    found = extract_html(html, "https://lake.example/")
+
+    assert found.text.split("\n\n") == [
+        "Lake Orra",
+        "The water of Lake Orra has a temperature of 3 °C in winter. The lake lies in the north.",
+    ]
 
 
 def test_real_pages_keep_their_body_and_lose_their_furniture() -> None:
