@@ -146,6 +146,7 @@ OFFENDERS = [
     ("without_markers", "\\cite{"),
     ("bibtex_names", " "),
     ("with_keys before prose", " "),
+    ("a paragraph of a PDF", "word "),
 ]
 
 
