@@ -13,6 +13,8 @@ import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 from adapters.pages.workers import NURSERY
@@ -41,7 +43,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 FIRST = (
     "tests/test_soak.py",
     "tests/adapters/web/test_browser.py",
-    "tests/test_hostile_text.py",
     "tests/adapters/chat/slack/",
     "tests/bots/",
     "tests/adapters/durable/",
@@ -54,6 +55,20 @@ FIRST = (
     "tests/adapters/",
 )
 
+# They share no world, so that whichever worker has nothing else to do takes the next one.
+LAST = "tests/test_hostile_text.py"
+
+
+class Scheduling(LoadFileScheduling):
+    """A file's tests are one worker's, but for those that come last."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith(LAST) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """On two processors: tests wait for most of their time."""
@@ -63,7 +78,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     files = {item.path: item.nodeid for item in items}
     turns = {
-        file: next((at for at, folder in enumerate(FIRST) if name.startswith(folder)), 99)
+        file: (name.startswith(LAST), next((at for at, folder in enumerate(FIRST) if name.startswith(folder)), 99))
         for file, name in files.items()
     }
     items.sort(key=lambda item: turns[item.path])

@@ -6,6 +6,7 @@ Each takes the text alone and may raise what it raises on ordinary text. A new p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ from adapters.pages.body import decode_page
 from adapters.pages.extract import extract, extract_html
 from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import RobotsRules
+from adapters.pages.pdf.markdown import _joined
 from adapters.search import service
 from adapters.search.corpus import read_listing
 from adapters.search.service import clean_line, clean_text, is_web_address, strip_tags
@@ -202,6 +204,7 @@ READERS: Mapping[str, Reader] = {
     "instructions_in": instructions_in,
     "a file of text": lambda text: extract(PageDocument("attachment:a.txt", "text", "utf-8", text.encode())),
     "extract_html": lambda text: extract_html(f"<html><body><p>{text}</p></body></html>", "http://a.example/"),
+    "a paragraph of a PDF": lambda text: _joined([text[at : at + 80] for at in range(0, len(text), 80)], Counter()),
     "decode_page": lambda text: decode_page(text.encode() + b"\xff", ""),
     "robots.txt": lambda text: RobotsRules.parse(f"User-agent: *\nDisallow: /{text}", "gorkd").allows(
         "https://a.example/b"

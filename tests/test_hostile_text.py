@@ -146,6 +146,11 @@ OFFENDERS = [
     ("without_markers", "\\cite{"),
     ("bibtex_names", " "),
     ("with_keys before prose", " "),
+    ("a paragraph of a PDF", "word "),
+    *(
+        ("split_passages", unit)
+        for unit in ("\n", " \n", " ", "\f", "a\n\n", "- a\n", "# a\n", "|", "`", "a. ", "\n\n\n   ")
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from textwrap import shorten
 from typing import Literal
 
@@ -140,11 +141,8 @@ def find_difference(first: str, second: str) -> Difference | None:
 
 def _is_comparable(left: _Clause, right: _Clause) -> bool:
     """Whole sentences of the same version, with the same limits, and not one of what was and one of what is."""
-    if (
-        left.labels != right.labels
-        or left.qualifiers != right.qualifiers
-        or min(left.tokens, right.tokens) < MIN_TOKENS
-    ):
+    is_alike = (left.labels, left.qualifiers) == (right.labels, right.qualifiers)
+    if not is_alike or min(left.tokens, right.tokens) < MIN_TOKENS:
         return False
     is_changed = left.tense and right.tense and bool(left.tense & _PAST) != bool(right.tense & _PAST)
     return not is_changed and not _UNSAFE.search(f"{left.whole} {right.whole}")
@@ -185,10 +183,10 @@ def _unshared(ours: Sequence[_Value], theirs: Sequence[_Value]) -> _Pair:
 
 
 def _strangers(ours: _Clause, theirs: _Clause) -> list[Token]:
-    """The words that the other has neither as they are nor as a synonym."""
+    """The words that the other has neither as they are nor as a synonym; two at most, which are one too many."""
     known = {_CANONICAL.get(token.stem, token.stem) for token in theirs.words}
     missing = [token for token in ours.words if _CANONICAL.get(token.stem, token.stem) not in known]
-    return [one for one in missing if all(match_tokens(one, other) < _SAME for other in theirs.words)]
+    return [*islice((one for one in missing if all(match_tokens(one, other) < _SAME for other in theirs.words)), 2)]
 
 
 # Reading a sentence

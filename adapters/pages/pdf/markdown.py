@@ -219,7 +219,7 @@ def _joined(texts: Sequence[str], words: Counter[str]) -> str:
     for text in texts:
         if joined.endswith(_SOFT_HYPHEN):
             joined = _mended(joined[:-1] + "-", text, words)
-        elif _BROKEN.search(joined) and text[:1].islower():
+        elif text[:1].islower() and _BROKEN.search(joined, joined.rfind(" ") + 1):  # of thousands of lines, the end
             joined = _mended(joined, text, words)
         else:
             joined = f"{joined} {text}" if joined else text
@@ -227,7 +227,7 @@ def _joined(texts: Sequence[str], words: Counter[str]) -> str:
 
 
 def _mended(before: str, after: str, words: Counter[str]) -> str:
-    broken, rest = _BROKEN.search(before), _WORD.match(after)
+    broken, rest = _BROKEN.search(before, before.rfind(" ") + 1), _WORD.match(after)
     if broken is None or rest is None:
         return before + after
     first, second = broken[1].lower(), rest.group().lower()

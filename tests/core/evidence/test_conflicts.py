@@ -78,6 +78,7 @@ NOT_DIFFERENT = {
     "other-thing": ("The trial had 200 patients.", "The trial had 45 centres."),
     "other-event": ("He was born in 1950 in Rome.", "He died in 2010 in Rome."),
     "other-group": ("The drug reduces mortality in men.", "The drug does not reduce mortality in women."),
+    "other-people": ("The drug increases mortality of smokers.", "The drug decreases mortality of farmers."),
     "hedged": ("Aspirin prevents heart attacks.", "Aspirin may not prevent heart attacks."),
     "both-turned": ("Rust is faster than Go.", "Go is slower than Rust."),
     "twice-denied": ("The drug is not unsafe for adults.", "The drug is safe for adults."),

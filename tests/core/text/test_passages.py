@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -93,16 +92,6 @@ def test_endless_lines_are_cut() -> None:
     """Minified text and tables without end are cut at spaces, or anywhere when there are none."""
     for content in ("x" * 50_000, "word " * 10_000):
         assert all(len(passage.text) <= 2 * PASSAGE_CHARS for passage in split_passages(content))
-
-
-@pytest.mark.parametrize("unit", ["\n", " \n", " ", "\f", "a\n\n", "- a\n", "# a\n", "|", "`", "a. ", "\n\n\n   "])
-def test_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
-    """Time grows with the length, not its square: 100 KB of any repeated piece end well within the limit of a test."""
-    started = time.process_time()
-
-    split_passages(unit * (100_000 // len(unit)))
-
-    assert time.process_time() - started < 10
 
 
 def sources_of(count: int, *, paragraphs: int = 30) -> list[Source]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from tests.loopback.discord_data import ASKER, OTHER
-from tests.loopback.discord_house import House, discord_house
+from tests.loopback.discord_house import House
 from tests.pdfs import make_pdf
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -16,12 +13,6 @@ PAPER = make_pdf(
     ["Tides and the Moon", "Abstract. The tides of the oceans are studied."],
     ["The gravity of the moon pulls the water", "of the oceans and causes the tides."],
 )
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    async with discord_house(tmp_path_factory.mktemp("data")) as running:
-        yield running
 
 
 async def said(house: House, command: str, **how: object) -> str:

@@ -13,7 +13,7 @@ from adapters.chat.desk import REACTIONS
 from adapters.chat.discord.render import help_text
 from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
-from tests.loopback.discord_house import RESPONDERS, House, discord_house, is_final
+from tests.loopback.discord_house import RESPONDERS, House, is_final
 from tests.loopback.discord_world import Fault as DiscordFault
 from tests.loopback.openai_responders import ChatCall, Fault, answer_responder, by_schema, tokenise
 from tests.shared_data import shared_data
@@ -21,13 +21,6 @@ from tests.shared_data import shared_data
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 TIDES = "What causes the tides?"
 NOTES = "The harbour of Fenwick was dredged in 1987 to a depth of 12 metres. Fenwick has two lighthouses."
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    """One bot and one worker for all scenarios."""
-    async with discord_house(tmp_path_factory.mktemp("data")) as running:
-        yield running
 
 
 @pytest_asyncio.fixture(autouse=True, loop_scope="module")

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
-import pytest_asyncio
 
 from tests.adapters.durable.outside import QUESTION
 from tests.core.section.shelves import BRIEF
 from tests.loopback.discord_data import ASKER, OTHER, Interaction, Message
-from tests.loopback.discord_house import House, discord_house
+from tests.loopback.discord_house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    async with discord_house(tmp_path_factory.mktemp("data")) as running:
-        yield running
 
 
 async def panel(house: House, person: dict[str, object] = ASKER) -> Message:
