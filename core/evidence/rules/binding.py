@@ -41,7 +41,7 @@ from core.evidence.rules.words import (
     senses,
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
-from core.text.language import KNOWN, Cue
+from core.text.language import KNOWN
 from core.text.numbers import is_loose, unit_of
 from core.text.sentences import sentences_of
 
@@ -324,28 +324,6 @@ def _check_quotations(pair: Comparison) -> Iterator[Veto]:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
 
 
-_SPOKEN = regex.compile(
-    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
-    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
-)
-
-
-def _check_spoken(pair: Comparison) -> Iterator[Veto]:
-    """What the source has somebody say in quotation marks, told as a fact."""
-    if (
-        pattern("telling").search(pair.claim.text)
-        or Cue.SAID.first(pair.language, pair.claim.text)
-        or '"' in pair.claim.text
-    ):
-        return
-    for match in _SPOKEN.finditer(pair.home.text):
-        start, end = match.span("words" if match["words"] else "others")
-        inside = sum(start <= word.start < end for word in pair.claimed)
-        if pair.is_close and inside > len(pair.claimed) / 2:
-            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
-            return
-
-
 def _check_speaker(pair: Comparison) -> Iterator[Veto]:
     """What somebody else says: the sentence that has it names another, and so does the one before."""
     match = _SPEAKER.match(pair.claim.text)
@@ -486,5 +464,5 @@ def _share_kind(reading: Reading, number: Token) -> str:
 
 BINDING_RULES: tuple[Rule, ...] = (
     check_invention, check_list, check_holder, check_factors,
-    _check_additions, _check_mixture, _check_quotations, _check_spoken, _check_speaker,
+    _check_additions, _check_mixture, _check_quotations, _check_speaker,
 )  # fmt: skip

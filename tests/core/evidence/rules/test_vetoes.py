@@ -321,11 +321,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
     ),
     (
-        "said in quotation marks",
-        "Wet grain is quietly ruining the small mills.",
-        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
-    ),
-    (
         "case named first",
         "A town with 2 mills can pay its debts in ten years.",
         "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
