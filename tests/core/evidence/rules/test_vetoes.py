@@ -980,7 +980,6 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
     [
         ("Der Rat wies die Klage zurück.", "Der Rat las die Klage."),
         ("Nur ein Arzt darf impfen.", "Ein Arzt darf impfen."),
-        ("Pain came back in five women.", "Pain came back in 5 men and 9 women."),
         ("Lund had half a million people.", "Lund had 800,000 people."),
         ("Only Clara Voss, a smith from Malmo, opened the school of Lund.", SCHOOL),
         ("The First Nations signed it in Lund.", "The UN signed it in Lund."),
@@ -1001,7 +1000,6 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
     ids=[
         "refused",
         "one alone",
-        "counted twice",
         "half of more",
         "only",
         "no Nations",
