@@ -41,7 +41,7 @@ from core.evidence.rules.words import (
     senses,
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
-from core.text.language import KNOWN
+from core.text.language import KNOWN, Cue
 from core.text.numbers import is_loose, unit_of
 from core.text.sentences import sentences_of
 
@@ -254,6 +254,13 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
     return tuple(found)
 
 
+def is_numbered(pair: Comparison, name: Token) -> bool:
+    """Whether the source has the claim's number of it and leaves out the rest: Ystad in 2004, Lund in 2013."""
+    own = [words for number, words in counted_parts(pair.home) if number.stem in pair.claim.stems]
+    shared = [[word for word in words if pair.claim.match(word)] for words in own]
+    return any(words and all(match_tokens(name, word) for word in words) for words in shared)
+
+
 _STATISTICS = frozenset("CI HR IQR N NS OR P RR SD SE n p".split())  # before a figure, they name nothing
 _PARTS = regex.compile(  # what is said of a number in brackets is of its part: 14 months (95% CI, 11-17)
     r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|(?P<end>;(?![^();]{0,99}\)))|[;()]"
@@ -375,6 +382,7 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
         is_end = gap.after and not gap.before and pair.is_mostly
         is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
         words = [word for word in gap.claimed if word.kind is not Kind.NUMBER and word not in unit_words(pair.claim)]
+        words = [word for word in words if not Cue.ONLY.first(pair.language, word.text)]  # which another rule reads
         strange = [word for word in words if not pair.wider.match(word)] if is_end else []
         is_enough = len(strange) >= MAX_ADDED or (strange and not pair.alignment.spare)
         if is_enough and is_end and pair.differs_only_in(gap.claimed):

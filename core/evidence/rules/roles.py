@@ -21,6 +21,7 @@ from core.evidence.rules.alignment import (
     is_called,
     only_place,
 )
+from core.evidence.rules.binding import is_numbered
 from core.evidence.rules.words import (
     Kind,
     Reading,
@@ -115,7 +116,8 @@ def check_doer(pair: Comparison) -> Iterator[Veto]:
         there = pair.home.content
         verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
         names = [at for at, word in enumerate(there) if word.stem == name.stem]
-        if len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names):
+        is_done_to = len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names)
+        if is_done_to and not is_numbered(pair, name):
             yield Veto("roles", Force.DOUBTS, f'the source says "{there[verbs[0]].text}" before {name.text}')
             return
 

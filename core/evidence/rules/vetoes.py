@@ -28,7 +28,7 @@ from core.evidence.rules.alignment import (
     is_year_token,
     only_place,
 )
-from core.evidence.rules.binding import BINDING_RULES, MAX_ADDED, check_subject
+from core.evidence.rules.binding import BINDING_RULES, MAX_ADDED, check_subject, is_numbered
 from core.evidence.rules.quantities import (
     SLASHED,
     counted,
@@ -349,6 +349,8 @@ def _steps(reading: Reading, number: Token) -> str:
 def _check_names(pair: Comparison) -> Iterator[Veto]:
     """A name in another's place, or one that the source nowhere has."""
     for run in _name_runs(pair):
+        if any(is_numbered(pair, word) for word in run):
+            continue
         strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
@@ -380,7 +382,7 @@ def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     is_name = is_name and not (
         words[0].text[:5] == words[1].text[:5] and all(_DERIVED.search(word.text) for word in words)
     )
-    if opens and is_name and theirs[0] not in pair.claimed:
+    if opens and is_name and theirs[0] not in pair.claimed and not is_numbered(pair, first[0]):
         yield Veto("names", Force.DOUBTS, f"the source says {theirs[0].text}, not {first[0].text}")
 
 
