@@ -362,6 +362,7 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("small figures converted", "The strait of Lund is 14 kilometres wide.", "The strait of Lund is 9 miles wide."),
     (
         "mainly, as principally",
         "The settlers of Lund were mainly Frisian.",
