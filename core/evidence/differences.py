@@ -208,12 +208,13 @@ _RELATION = re.compile(
 )
 _ONCE = pattern("once")
 _UNIT = re.compile(r"[ \xa0-]?(?:°[CF]\b|[%‰€$£]|(?!(?:in|of|at|by|to|as|an?|and|or|per|the|from)\b)[^\W\d_]+)")
+_BOUND_REACH = 6  # characters from "more" to its number
 _LEADS = frozenset("by to from per before after since until till through".split())  # risen by 3 is not risen to 3
 
 
 def _state_both(first: str, second: str) -> tuple[_Clause, _Clause]:
     """Two sentences in the language of both: a short one by itself is told wrongly at times."""
-    language = language_of(f"{first} {second}")
+    language = language_of(f"{first} {second}") or "en"
     return _state(first, language), _state(second, language)
 
 
@@ -228,11 +229,9 @@ def _state(sentence: str, language: str) -> _Clause:
     labels = [token for token in free if _is_label(reading, token)]
     numbers = tuple(_value(reading, token) for token in free if token not in labels)
     taken = [(one.start, one.end) for one in (*dates, *(one for one in numbers if one.measure))]
-    bounds = [*Cue.ABOVE.find(language, reading.text), *Cue.BELOW.find(language, reading.text)]
-    bounds += ABOUT_WORDS.finditer(reading.text)
-    taken += [
-        found.span() for found in bounds if any(0 < number.start - found.end() < 7 for number in free)
-    ]  # more than 5
+    bounds = (one for cue in (Cue.ABOVE, Cue.BELOW) for one in cue.find(language, reading.text))
+    around = [*bounds, *ABOUT_WORDS.finditer(reading.text)]
+    taken += [one.span() for one in around if any(0 < number.start - one.end() <= _BOUND_REACH for number in free)]
     plain = [token for token in reading.tokens if not any(start <= token.start < end for start, end in taken)]
     lower = [token.text.lower() for token in plain]
     denials = [word for word in lower if word in negations("en") or word.endswith("n't")]
