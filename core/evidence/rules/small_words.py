@@ -282,7 +282,7 @@ _IS = regex.compile(
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     is_small = pair.home.text[: span[1]][-4:].lower() == "only" and _is_before_number(pair.home, span[1])
-    is_no_limit = is_small or _is_denied(pair.home, span[0], pair.language) or _is_compared(pair.home, span[0])
+    is_no_limit = is_small or _is_denied(pair.home, span[0], pair.language) or _is_compared(pair.home, span)
     is_no_limit = cue is Cue.ONLY and is_no_limit  # only 3; not only; than with salve alone
     if is_no_limit or not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
@@ -316,7 +316,7 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
         if match is None or _is_denied(pair.claim, match.start(), pair.language):
             continue
         is_exception = cue is Cue.ONLY and _EXCEPTION.match(match.group()) is not None
-        if cue is Cue.ONLY and _is_compared(pair.claim, match.start()):
+        if cue is Cue.ONLY and _is_compared(pair.claim, match.span()):
             continue
         if _STRESSED.match(pair.claim.text, match.end()) or _is_before_number(pair.claim, match.end()):
             continue
@@ -355,9 +355,10 @@ def _is_denied(reading: Reading, at: int, language: str) -> bool:
     return bool(negations(language).intersection(reading.text[:at].lower().split()[-1:]))
 
 
-def _is_compared(reading: Reading, at: int) -> bool:
-    """Whether it stands in what something is compared with, which it limits alone: more than salve alone."""
-    return _THAN.search(reading.text, 0, at) is not None
+def _is_compared(reading: Reading, span: tuple[int, int]) -> bool:
+    """Whether it ends what something is compared with, which it limits alone: more than with salve alone."""
+    is_end = reading.text[span[1] :].lstrip(' )"”')[:1] in ("", *_CLAUSE_MARKS)
+    return is_end and _THAN.search(reading.text, 0, span[0]) is not None
 
 
 _THAN = regex.compile(r"\b(?:than|versus|vs|compared (?:with|to))\b[^,.;:]*$", regex.IGNORECASE)

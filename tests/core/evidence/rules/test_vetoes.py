@@ -82,6 +82,11 @@ SLEPT = "41% of the walkers and 20% of the sitters slept."
 WATER = "The forge uses 80 litres an hour and the mill 40 litres."
 PUMPS = "The old pump is three times as fast as the new one."
 DOUBTED: list[tuple[str, str, str]] = [
+    (
+        "only of some, behind a comparison",
+        "Salve works better than oil.",
+        "Salve works better than oil only in old smiths.",
+    ),
     ("joined in another's year", "Ystad joined in 1913.", "Malmo and Ystad joined in 1904, and Lund in 1913."),
     ("limit added beside another's", "Only men may vote.", "Men may vote, but only women over thirty may be elected."),
     ("limit of the next sentence", "Only men may vote.", "Men may vote. Only the mayor may call an election."),
