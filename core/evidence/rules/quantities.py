@@ -5,7 +5,7 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -208,8 +208,6 @@ _SHORT_YEAR = regex.compile(  # 15 Feb 19
     r"(?P<year>\p{Nd}\p{Nd})(?![\p{Nd}:])",
     regex.IGNORECASE,
 )
-
-
 MAX_WORKED = 6  # numbers of a text; among more, some two come to anything
 
 
@@ -311,8 +309,6 @@ def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
 
 
 _INITIAL = regex.compile(r"\b(?:onset|initial\w*|beg[aiu]n\w*|start\w*|earliest|original\w*)\b", regex.IGNORECASE)
-
-
 YEAR = 31557600.0  # seconds
 
 
@@ -364,39 +360,21 @@ def has_share(claim: Reading, number: Token, reading: Reading) -> bool:
 MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
 
 
+@lru_cache(maxsize=256)
 def _ratios(reading: Reading, most: int) -> list[float]:
     """What each count of a text with at most so many is of each larger one, in points of a hundred."""
-    counts = _counts(reading)
-    values = sorted({other.value or 0.0 for other in counts})
-    return [100 * small / large for small, large in combinations(values, 2)] if len(values) <= most else []
-
-
-@lru_cache(maxsize=256)
-def _counts(reading: Reading) -> tuple[Token, ...]:
-    """How many there are of whatever a text counts."""
-    return tuple(
-        other
+    counts = {
+        other.value
         for other in reading.numbers
         if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
-    )
+    }
+    return [100 * small / large for small, large in combinations(sorted(counts), 2)] if len(counts) <= most else []
 
 
 # How often
 
 EACH_TIME = pattern("each_time")
-
-
-def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
-    """Each "from 100 to 200" of a text."""
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    for earlier, later in pairwise(counted):
-        if "from" in reading.lead(earlier) and "to" in reading.lead(later):
-            yield earlier, later
-
-
 _GROWN = pattern("grown")
-
-
 _FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
 
 
@@ -413,14 +391,11 @@ def grown_by(reading: Reading) -> list[float]:
         for other in counted
         if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
     ]
-    return [1 + share for share in shares_of_it] + [
-        (later.value or 0.0) / (earlier.value or 1.0) for earlier, later in _changes(reading)
-    ]
+    changes = (both for both in pairwise(counted) if "from" in reading.lead(both[0]) and "to" in reading.lead(both[1]))
+    return [1 + share for share in shares_of_it] + [(later.value or 0) / (one.value or 1) for one, later in changes]
 
 
 _SHRINKS = pattern("falls")
-
-
 _POINTS = pattern("points")
 
 

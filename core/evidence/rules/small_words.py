@@ -410,12 +410,8 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
 
 
 _WHERE = ("in", "for", "on")  # mostly where the claim does not say it either way
-
-
 _POINTING = frozenset("this that these those".split())
 _PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
-
-
 _RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
 
 

@@ -447,8 +447,6 @@ def _is_meant(pair: Comparison, run: list[Token]) -> bool:
 
 
 _PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
-
-
 _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "out"), ("on", "off")]
 
 
