@@ -7,7 +7,7 @@ whether a sentence of an answer only says another one again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -18,8 +18,8 @@ import regex
 from rapidfuzz import fuzz
 
 from core.evidence.rules.alignment import Force
-from core.evidence.rules.quantities import Measure, measure
-from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.rules.quantities import ABOUT_WORDS, Date, Measure, counted, dates_in, is_about, measure
+from core.evidence.rules.vetoes import bound_of, find_vetoes, may_be
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
 from core.model.answer import Claim
 from core.text.language import Cue, language_of, negations
@@ -30,8 +30,6 @@ Matter = Literal["date", "number", "direction", "denial"]
 MIN_TOKENS = 4  # of each sentence; less is a label
 MIN_WORDS = 2  # shared content words besides values
 _SAME = 0.8  # match of two words, 0…1: up to synonyms
-_ROUGHLY = 0.2  # relative difference up to which a rough figure and an exact one agree
-_CONVERTED = 0.06  # the same of two units, as small figures are rounded: 9 miles, 14 km
 _MAX_SUBJECT_CHARS = 100
 
 
@@ -47,37 +45,33 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Value:
-    """A date or a number as it is `said` in `text[start:end]`.
+    """A date or a number as it is `said`; what else stands in `text[start:end]` is no part of what is counted.
 
-    `date` is year, month and day, 0 where not given. `lead` are the small words before it that tell what it says:
-    `since`, `by`, `per`; `bound` is `above`, `below`, `about` or "". `counted` is the word for what is counted.
+    `lead` are the small words before it that tell what it says: `since`, `by`, `per`.
     """
 
+    reading: Reading
     said: str
     start: int
     end: int
     lead: frozenset[str]
     date: tuple[int, int, int] | None = None
     number: Token | None = None
-    measure: Measure | None = None
-    counted: Token | None = None
-    bound: str = ""
 
     def agrees(self, other: _Value) -> bool:
-        """Equal as far as both are given, rounded, or in another unit."""
+        """Equal as far as both are given, rounded, in another unit, or within what is said to be about or above it."""
         if self.date and other.date:
             return all(not (one and two) or one == two for one, two in zip(self.date, other.date, strict=True))
-        if self.number is None or other.number is None or bool(self.measure) != bool(other.measure):
-            return self.amount == other.amount
-        if self.measure and other.measure and self.measure.dimension != other.measure.dimension:
+        return self._is(other) or other._is(self)
+
+    def _is(self, other: _Value) -> bool:
+        if self.number is None or other.number is None:
             return False
-        one, two, is_converted = self.amount, other.amount, self.scale != other.scale
-        slack = _ROUGHLY if self.bound or other.bound else _CONVERTED if is_converted else 0.0
-        is_rounded = match_tokens(self.number, other.number) or match_tokens(other.number, self.number)
-        if abs(one - two) <= slack * max(abs(one), abs(two)) or (is_rounded and not is_converted):
-            return True
-        sides = ((self.bound, one, two), (other.bound, two, one))
-        return any((bound == "above" and one < two) or (bound == "below" and one > two) for bound, one, two in sides)
+        if self.measure and other.measure and not self.measure.is_in_unit_of(other.measure):
+            is_same = self.measure.same_as(other.measure)
+        else:
+            is_same = bool(self.measure) is bool(other.measure) and match_tokens(self.number, other.number) > 0
+        return is_same or may_be(self.reading, self.number, other.reading, self.reading.language, other.number)
 
     def is_of(self, other: _Value) -> bool:
         """Measured in one dimension, or counts of one thing."""
@@ -91,13 +85,15 @@ class _Value:
         return self.number is None or not self.number.text[0].isalpha()
 
     @property
-    def amount(self) -> float:
-        return self.measure.amount if self.measure else (self.number and self.number.value) or 0.0
+    def measure(self) -> Measure | None:
+        return measure(self.reading, self.number) if self.number else None
 
     @property
-    def scale(self) -> float:
-        value = self.number.value if self.number else None
-        return round(self.measure.amount / value, 9) if self.measure and value else 1.0
+    def counted(self) -> Token | None:
+        """The word that says what is counted: right behind the number, else the last one before it."""
+        before = [token for token in self.reading.content if self.number and token.end <= self.number.start]
+        named = [token for token in before if token.kind in (Kind.WORD, Kind.NAME)]
+        return (counted(self.reading, self.number) if self.number else None) or (named[-1] if named else None)
 
 
 @dataclass(frozen=True)
@@ -205,35 +201,18 @@ _CANONICAL = {
 _NEUTRAL = frozenset("stand total overall current offici".split())  # stems that change nothing of what is said
 _PAST = frozenset("was were had stood measured".split())
 _TENSES = _PAST | frozenset("is are has have stands rises measures reaches".split())
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if len(month) > 3 else month for month in MONTHS)
-_RELATIONS = "before|after|since|until|till|by|from|through"
-_DATE = re.compile(
-    rf"(?P<relation>(?:{_RELATIONS})\s+(?:the\s+)?(?:(?:early|late|mid)[ -])?)?(?:"
-    r"(?P<iso_year>[12]\d{3})-(?P<iso_month>0\d|1[0-2])-(?P<iso_day>[0-3]\d)"
-    rf"|(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\.?\s+(?:of\s+)?(?P<month>{_MONTH})\.?,?\s+(?P<year>[12]\d{{3}})"
-    rf"|(?P<us_month>{_MONTH})\.?\s+(?P<us_day>[0-3]?\d)(?:st|nd|rd|th)?,?\s+(?P<us_year>[12]\d{{3}})"
-    rf"|(?P<only_month>{_MONTH})\.?,?\s+(?P<only_year>[12]\d{{3}})"
-    rf"|(?:(?<=\()|(?<=\b(?:in|of|by)\s)|(?<=\b(?:year|from|till)\s)|(?<=\bfor\s)|(?<=\b(?:since|until|after)\s)"
-    r"|(?<=\b(?:during|before)\s))(?P<bare_year>1[0-9]\d{2}|20\d{2})(?![\d.,]?\d|\s+[a-z]+s\b)"
-    r")\b",
-    re.I,
-)  # fmt: skip
-
-
-_ONCE = pattern("once")
-_BOUND = re.compile(
-    r"(?:(?P<above>more than|over|at least|above|exceed\w*|no fewer than|from)"
-    r"|(?P<below>less than|fewer than|under|at most|below|up to|no more than|maximum)"
-    r"|(?P<about>about|approximately|around|roughly|nearly|almost|some|circa|ca|~|≈))\s*(?=[$€£]?\d)",
-    re.I,
+_RELATION = re.compile(
+    r"\b(?:before|after|since|until|till|by|from|through)\s+(?:the\s+)?(?:(?:early|late|mid)[ -])?$", re.I
 )
+_ONCE = pattern("once")
 _UNIT = re.compile(r"[ \xa0-]?(?:°[CF]\b|[%‰€$£]|(?!(?:in|of|at|by|to|as|an?|and|or|per|the|from)\b)[^\W\d_]+)")
+_BOUND_REACH = 6  # characters from "more" to its number
 _LEADS = frozenset("by to from per before after since until till through".split())  # risen by 3 is not risen to 3
 
 
 def _state_both(first: str, second: str) -> tuple[_Clause, _Clause]:
     """Two sentences in the language of both: a short one by itself is told wrongly at times."""
-    language = language_of(f"{first} {second}")
+    language = language_of(f"{first} {second}") or "en"
     return _state(first, language), _state(second, language)
 
 
@@ -243,12 +222,14 @@ def _state(sentence: str, language: str) -> _Clause:
     value = re.search(r"\d[\d.,]*", bare)
     tail = _TAIL.search(bare, value.end()) if value else None
     reading = read(bare[: tail.start()] if tail else bare, language)
-    dates = tuple(_dates(reading.text))
+    dates = tuple(_dated(reading, date) for date in dates_in(reading))
     free = [token for token in reading.numbers if not any(date.start <= token.start < date.end for date in dates)]
     labels = [token for token in free if _is_label(reading, token)]
     numbers = tuple(_value(reading, token) for token in free if token not in labels)
     taken = [(one.start, one.end) for one in (*dates, *(one for one in numbers if one.measure))]
-    taken += [match.span() for match in _BOUND.finditer(reading.text)]
+    bounds = (one for cue in (Cue.ABOVE, Cue.BELOW) for one in cue.find(language, reading.text))
+    around = [*bounds, *ABOUT_WORDS.finditer(reading.text)]
+    taken += [one.span() for one in around if any(0 < number.start - one.end() <= _BOUND_REACH for number in free)]
     plain = [token for token in reading.tokens if not any(start <= token.start < end for start, end in taken)]
     lower = [token.text.lower() for token in plain]
     denials = [word for word in lower if word in negations("en") or word.endswith("n't")]
@@ -270,17 +251,12 @@ def _state(sentence: str, language: str) -> _Clause:
     )
 
 
-def _dates(text: str) -> Iterator[_Value]:
-    for match in _DATE.finditer(text):
-        parts = {name: value for name, value in match.groupdict().items() if value and name != "relation"}
-        year = next(int(value) for name, value in parts.items() if name.endswith("year"))
-        month = next((value for name, value in parts.items() if name.endswith("month")), "")
-        day = next((int(value) for name, value in parts.items() if name.endswith("day")), 0)
-        named = next((place for place, name in enumerate(MONTHS, 1) if name[:3] == month[:3].lower()), 0)
-        before = (match["relation"] or text[max(0, match.start() - 7) : match.start()]).lower().split()
-        start = match.end("relation") if match["relation"] else match.start()
-        said = (year, int(month) if month.isdigit() else named, day)
-        yield _Value(text[start : match.end()], match.start(), match.end(), _LEADS & set(before), date=said)
+def _dated(reading: Reading, date: Date) -> _Value:
+    related = _RELATION.search(reading.text, 0, date.start)
+    start = related.start() if related else date.start
+    before = reading.text[start : date.start] if related else reading.text[max(0, start - 7) : start]
+    said = reading.text[start : date.end]
+    return _Value(reading, said, date.start, date.end, _LEADS & set(before.lower().split()), date=date.day)
 
 
 def _value(reading: Reading, number: Token) -> _Value:
@@ -289,28 +265,11 @@ def _value(reading: Reading, number: Token) -> _Value:
         start = reading.tokens[at - 1].start
     unit = _UNIT.match(reading.text, number.end)
     end = unit.end() if unit else number.end
-    bound = next((match for match in _BOUND.finditer(reading.text) if match.end() == start), None)
-    lead = _LEADS & set(reading.lead(number)) if not bound else frozenset[str]()
+    is_bounded = bound_of(reading, number, reading.language) or is_about(reading, number)
+    lead = frozenset[str]() if is_bounded else _LEADS & set(reading.lead(number))
     return _Value(
-        reading.text[start:end],
-        start,
-        end if measure(reading, number) else number.end,
-        lead,
-        number=number,
-        measure=measure(reading, number),
-        counted=_counted(reading, number),
-        bound=str(bound.lastgroup) if bound else "",
+        reading, reading.text[start:end], start, end if measure(reading, number) else number.end, lead, None, number
     )
-
-
-def _counted(reading: Reading, number: Token) -> Token | None:
-    """The word that says what is counted: right behind the number, else the last one before it."""
-    at = reading.positions[number]
-    after = [token for token in reading.tokens[at + 1 : at + 3] if token.kind in (Kind.WORD, Kind.NAME)]
-    if after and reading.text[number.end : after[0].start].strip(" -°") == "":
-        return after[0]
-    before = [token for token in reading.tokens[:at] if token.kind in (Kind.WORD, Kind.NAME)]
-    return before[-1] if before else None
 
 
 def _is_label(reading: Reading, number: Token) -> bool:

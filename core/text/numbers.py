@@ -225,12 +225,12 @@ def same_number(claimed: float, said: float, written: str) -> bool:
         return True
     if not claimed or is_year(written, claimed) or written[0].isalpha():
         return False
-    step = _last_place(claimed, written)
+    step = last_place(claimed, written)
     is_rounding = step < 1 or step >= 10 or (said != int(said) and claimed >= 10)
     return is_rounding and abs(claimed - said) <= step / 2 and abs(claimed - said) <= 0.05 * abs(said)
 
 
-def _last_place(value: float, written: str) -> float:
+def last_place(value: float, written: str) -> float:
     """What a unit of the last digit is worth: 0.1 for 2.5, 100,000 for 1.2 million, 1000 for 45,000."""
     digits = float("".join(_plain(character) for character in written if character.isdecimal()) or 1)
     step = value / digits if digits else 1.0

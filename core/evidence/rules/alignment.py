@@ -464,8 +464,6 @@ def is_range_end(reading: Reading, number: Token) -> bool:
 
 
 _RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
-
-
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
 MIN_FUZZY_CHARS = 6
 MIN_STEM_CHARS = 5  # Milan and Milanese

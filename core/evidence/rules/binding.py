@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 import regex
 
@@ -200,10 +200,15 @@ def _is_told_of(words: Sequence[Token], part: Sequence[Token], own: Sequence[Tok
     told = only_shared(words, part, own)
     if not told or only_shared(words, own, part):
         return False
-    are_names = all(any(word.kind is Kind.NAME for word in one) for one in (told, own))
+    are_names = all(any(_is_named(word) for word in one) for one in (told, own))
     others = [len(_beyond(one, other)) for one, other in ((part, own), (own, part))]
     is_parallel = others == [1, 1] and len(own) > 1
     return are_names or is_parallel or min(len(told), len(own)) > 1
+
+
+def _is_named(word: Token) -> bool:
+    """Whether it is a name, also as a sentence's first word."""
+    return word.kind is Kind.NAME or (word.text[0].isupper() and not senses(word.stem))
 
 
 MAX_LISTED = 20  # numbers of a sentence; with more it is a table
@@ -247,6 +252,13 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
         words = tuple(word for word in both if not (word.values or calendar_of(word) or word.text in _STATISTICS))
         found += [(word, words) for word in part if word.values and not _is_day(reading, word)]
     return tuple(found)
+
+
+def is_numbered(pair: Comparison, name: Token) -> bool:
+    """Whether the source has the claim's number of it and leaves out the rest: Ystad in 2004, Lund in 2013."""
+    own = [words for number, words in counted_parts(pair.home) if number.stem in pair.claim.stems]
+    shared = [[word for word in words if pair.claim.match(word)] for words in own]
+    return any(words and all(match_tokens(name, word) for word in words) for words in shared)
 
 
 _STATISTICS = frozenset("CI HR IQR N NS OR P RR SD SE n p".split())  # before a figure, they name nothing
@@ -324,28 +336,6 @@ def _check_quotations(pair: Comparison) -> Iterator[Veto]:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
 
 
-_SPOKEN = regex.compile(
-    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
-    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
-)
-
-
-def _check_spoken(pair: Comparison) -> Iterator[Veto]:
-    """What the source has somebody say in quotation marks, told as a fact."""
-    if (
-        pattern("telling").search(pair.claim.text)
-        or Cue.SAID.first(pair.language, pair.claim.text)
-        or '"' in pair.claim.text
-    ):
-        return
-    for match in _SPOKEN.finditer(pair.home.text):
-        start, end = match.span("words" if match["words"] else "others")
-        inside = sum(start <= word.start < end for word in pair.claimed)
-        if pair.is_close and inside > len(pair.claimed) / 2:
-            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
-            return
-
-
 def _check_speaker(pair: Comparison) -> Iterator[Veto]:
     """What somebody else says: the sentence that has it names another, and so does the one before."""
     match = _SPEAKER.match(pair.claim.text)
@@ -392,6 +382,7 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
         is_end = gap.after and not gap.before and pair.is_mostly
         is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
         words = [word for word in gap.claimed if word.kind is not Kind.NUMBER and word not in unit_words(pair.claim)]
+        words = [word for word in words if not Cue.ONLY.first(pair.language, word.text)]  # which another rule reads
         strange = [word for word in words if not pair.wider.match(word)] if is_end else []
         is_enough = len(strange) >= MAX_ADDED or (strange and not pair.alignment.spare)
         if is_enough and is_end and pair.differs_only_in(gap.claimed):
@@ -404,58 +395,9 @@ _JOINED = regex.compile(
 )  # another clause
 
 
-def _check_mixture(pair: Comparison) -> Iterator[Veto]:
-    """Words of two clauses put together: between neighbours of the claim the source names a rival of one of them."""
-    if not pair.differs_only_in([]):
-        return
-    kinds = {_rival_kind(word) for word in pair.claim.content} - {""}
-    places = _nearest_places(pair)
-    for left, right in pairwise(places):
-        skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
-        rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
-        rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
-        if any(_PERSON.fullmatch(token.text) for token in pair.claim.tokens):
-            rivals = [word for word in rivals if not has_name(word, pair.before)]  # whom the claim calls he
-        between = pair.home.text[left.end : right.start]
-        if left.kind is Kind.NUMBER and skipped and skipped[-1].kind is Kind.NUMBER and _JOINS.match(between):
-            continue  # pain in 10 and fever in 12 patients
-        if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
-            yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
-            return
-
-
-def _nearest_places(pair: Comparison) -> list[Token]:
-    """Where the home has the claim's words; of the same word twice, the place nearer its neighbours."""
-    places = sorted(pair.claimed, key=lambda word: word.start)
-    for at, place in enumerate(places):
-        first = places[at - 1].end if at else 0
-        last = places[at + 1].start if at + 1 < len(places) else len(pair.home.text)
-        same = [
-            word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
-        ]
-        places[at] = same[0] if at else same[-1]
-    return places
-
-
-_JOINS = regex.compile(r",? (?:and|or|und|oder|y|o|et|ou|e|en|of)\b|,")
-_CLAUSE = regex.compile(
-    r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
-)
-_ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\),?|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
-)
-
-
 def _is_day(reading: Reading, number: Token) -> bool:
     at = reading.positions[number]
     return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
-
-
-def _rival_kind(word: Token) -> str:
-    """What it may stand in the place of: a name, a year or a count; "" for a plain word."""
-    if word.kind is Kind.NUMBER:
-        return "year" if is_year_token(word) else "count"
-    return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
 
 
 def check_factors(pair: Comparison) -> Iterator[Veto]:
@@ -486,5 +428,5 @@ def _share_kind(reading: Reading, number: Token) -> str:
 
 BINDING_RULES: tuple[Rule, ...] = (
     check_invention, check_list, check_holder, check_factors,
-    _check_additions, _check_mixture, _check_quotations, _check_spoken, _check_speaker,
+    _check_additions, _check_quotations, _check_speaker,
 )  # fmt: skip

@@ -5,17 +5,20 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token, pattern
-from core.text.numbers import MONTHS, OF, is_ordinal, is_year, measure_at, numerals, unit_of
+from core.text.numbers import MONTHS, is_ordinal, is_year, last_place, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
+CONVERTED_SMALL = 0.06  # the same of small figures, within half of what their last digit is worth: 9 miles, 14 km
+EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
 FRACTION_POINTS = 2.5  # the same where it is said as a fraction or "about"
 ABOUT = 0.1  # share by which a number said to be about may differ
@@ -28,23 +31,31 @@ _FRACTION = regex.compile(
     r"|(?<![\p{Nd}/])(?P<above>\p{Nd}{1,2})/(?P<below>\p{Nd}{1,2})(?![\p{Nd}/])",
     regex.IGNORECASE,
 )
-_ABOUT = pattern("about")
+ABOUT_WORDS = pattern("about")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """`amount` in the base unit of its `dimension`; `end` is where the unit ends, 0 where it stands before."""
+    """`amount` in the base unit of its `dimension`, `slack` half of what its last digit is worth there.
+
+    `end` is where the unit ends, 0 where it stands before.
+    """
 
     dimension: str
     amount: float
     unit: str
     end: int = 0
+    slack: float = 0.0
 
     def same_as(self, other: Measure | None) -> bool:
         """Equal; nearly so in another unit."""
         if other is None or self.dimension != other.dimension:
             return False
-        return abs(self.amount - other.amount) <= (1e-9 if self.is_in_unit_of(other) else CONVERTED) * abs(self.amount)
+        apart = abs(self.amount - other.amount) / (abs(self.amount) or 1.0)
+        if self.is_in_unit_of(other):
+            return apart <= EXACT
+        slack = max(self.slack, other.slack) / (abs(self.amount) or 1.0)
+        return apart <= max(CONVERTED, min(slack, CONVERTED_SMALL))
 
     def is_in_unit_of(self, other: Measure) -> bool:
         return self.dimension == other.dimension and self.unit.lower().rstrip("s") == other.unit.lower().rstrip("s")
@@ -85,7 +96,8 @@ def _measured(reading: Reading, number: Token) -> Measure | None:
     is_near = after is not None and is_word and reading.text[last.end : after.start] in JOINTS
     if after is not None and is_near and (behind := measure_at(reading.text, after.start, after.text)):
         dimension, worth, end = behind
-        return Measure(dimension, number.value * worth, reading.text[after.start : end], end)
+        slack = last_place(number.value, number.text) * worth / 2
+        return Measure(dimension, number.value * worth, reading.text[after.start : end], end, slack)
     is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
     if before is not None and is_sign and (unit := unit_of(before.text)):
         return Measure(unit[0], number.value * unit[1], before.text)
@@ -196,13 +208,7 @@ _SHORT_YEAR = regex.compile(  # 15 Feb 19
     r"(?P<year>\p{Nd}\p{Nd})(?![\p{Nd}:])",
     regex.IGNORECASE,
 )
-
-
-MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
-
-
 MAX_WORKED = 6  # numbers of a text; among more, some two come to anything
-EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
 
 
 def is_worked_out(claim: Reading, number: Token, reading: Reading) -> bool:
@@ -233,14 +239,62 @@ def counted(reading: Reading, number: Token) -> Token | None:
     return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
 
 
-def days_in(reading: Reading) -> dict[tuple[str, int], str]:
+class Date(NamedTuple):
+    """Year, month and day, 0 where not given, as said in `text[start:end]`."""
+
+    day: tuple[int, int, int]
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=256)
+def dates_in(reading: Reading) -> tuple[Date, ...]:
+    """The dates of a text with a month and more, and years by themselves behind a small word or in brackets."""
+    runs: list[list[Token]] = []
+    for token in reading.tokens:
+        is_part = token.stem in MONTHS or (token.value is not None and token.value == int(token.value) > 0)
+        if is_part and runs and _WITHIN_DATE.fullmatch(reading.text, runs[-1][-1].end, token.start):
+            runs[-1].append(token)
+        elif is_part:
+            runs.append([token])
+    return tuple(found for run in runs if (found := _date_of(reading, run)))
+
+
+def _date_of(reading: Reading, run: Sequence[Token]) -> Date | None:
+    at = next((at for at, token in enumerate(run) if token.stem in MONTHS), -1)
+    near = run if at < 0 else run[max(0, at - 2) : at + 3]
+    year = next((token for token in near if is_year(token.text, token.value or 0)), None)
+    if at < 0:
+        is_bare = year is not None and len(run) == 1 and _is_bare_year(reading, year)
+        return Date((int(run[0].value or 0), 0, 0), run[0].start, run[0].end) if is_bare else None
+    beside = (token for token in run[max(0, at - 1) : at + 2] if 0 < (token.value or 0) <= MAX_DAY)
+    day = next(beside, None)
+    said = [token for token in run if token in (year, day, run[at])]
+    numbers = (int(token.value or 0) if token else 0 for token in (year, day))
+    when = next(numbers), MONTHS.index(run[at].stem) + 1, next(numbers)
+    return Date(when, said[0].start, said[-1].end) if len(said) > 1 else None  # a month alone is none
+
+
+def _is_bare_year(reading: Reading, number: Token) -> bool:
+    """Whether a number of four digits by itself is a year, by what stands around it."""
+    is_led = reading.text[: number.start].endswith(("(", "year ")) or _YEAR_LEADS.intersection(
+        reading.lead(number)[-1:]
+    )
+    of_what = counted(reading, number)
+    return bool(is_led) and not measure(reading, number) and not (of_what is not None and of_what.text.endswith("s"))
+
+
+MAX_DAY = 31
+_WITHIN_DATE = regex.compile(r"[\s,./-]*(?:(?:of|de|del|di|van|the)\s)*")
+_YEAR_LEADS = frozenset(
+    "in of by from till for since until after during before im seit vor nach bis en depuis avant après desde hasta nel "
+    "dal dopo em até sinds voor na".split()
+)
+
+
+def days_in(reading: Reading) -> dict[tuple[int, int], str]:
     """The days of the year that a text names, as month and day, with the words that say so."""
-    days: dict[tuple[str, int], str] = {}
-    for one, other in pairwise([token for token in reading.tokens if token.stem not in OF]):
-        month, day = (one, other) if one.stem in MONTHS else (other, one)
-        if month.stem in MONTHS and day.value is not None and 1 <= day.value <= 31:
-            days.setdefault((month.stem, int(day.value)), f"{one.text} {other.text}")
-    return days
+    return {date.day[1:]: reading.text[date.start : date.end] for date in dates_in(reading) if all(date.day[1:])}
 
 
 def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
@@ -255,14 +309,12 @@ def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
 
 
 _INITIAL = regex.compile(r"\b(?:onset|initial\w*|beg[aiu]n\w*|start\w*|earliest|original\w*)\b", regex.IGNORECASE)
-
-
 YEAR = 31557600.0  # seconds
 
 
 def is_about(reading: Reading, number: Token) -> bool:
     start = start_of_quantity(reading, number)
-    return _ABOUT.search(reading.text, max(0, start - 30), start) is not None
+    return ABOUT_WORDS.search(reading.text, max(0, start - 30), start) is not None
 
 
 def start_of_quantity(reading: Reading, number: Token) -> int:
@@ -308,39 +360,21 @@ def has_share(claim: Reading, number: Token, reading: Reading) -> bool:
 MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
 
 
+@lru_cache(maxsize=256)
 def _ratios(reading: Reading, most: int) -> list[float]:
     """What each count of a text with at most so many is of each larger one, in points of a hundred."""
-    counts = _counts(reading)
-    values = sorted({other.value or 0.0 for other in counts})
-    return [100 * small / large for small, large in combinations(values, 2)] if len(values) <= most else []
-
-
-@lru_cache(maxsize=256)
-def _counts(reading: Reading) -> tuple[Token, ...]:
-    """How many there are of whatever a text counts."""
-    return tuple(
-        other
+    counts = {
+        other.value
         for other in reading.numbers
         if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
-    )
+    }
+    return [100 * small / large for small, large in combinations(sorted(counts), 2)] if len(counts) <= most else []
 
 
 # How often
 
 EACH_TIME = pattern("each_time")
-
-
-def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
-    """Each "from 100 to 200" of a text."""
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    for earlier, later in pairwise(counted):
-        if "from" in reading.lead(earlier) and "to" in reading.lead(later):
-            yield earlier, later
-
-
 _GROWN = pattern("grown")
-
-
 _FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
 
 
@@ -357,14 +391,11 @@ def grown_by(reading: Reading) -> list[float]:
         for other in counted
         if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
     ]
-    return [1 + share for share in shares_of_it] + [
-        (later.value or 0.0) / (earlier.value or 1.0) for earlier, later in _changes(reading)
-    ]
+    changes = (both for both in pairwise(counted) if "from" in reading.lead(both[0]) and "to" in reading.lead(both[1]))
+    return [1 + share for share in shares_of_it] + [(later.value or 0) / (one.value or 1) for one, later in changes]
 
 
 _SHRINKS = pattern("falls")
-
-
 _POINTS = pattern("points")
 
 

@@ -21,6 +21,7 @@ from core.evidence.rules.alignment import (
     is_called,
     only_place,
 )
+from core.evidence.rules.binding import is_numbered
 from core.evidence.rules.words import (
     Kind,
     Reading,
@@ -115,7 +116,8 @@ def check_doer(pair: Comparison) -> Iterator[Veto]:
         there = pair.home.content
         verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
         names = [at for at, word in enumerate(there) if word.stem == name.stem]
-        if len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names):
+        is_done_to = len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names)
+        if is_done_to and not is_numbered(pair, name):
             yield Veto("roles", Force.DOUBTS, f'the source says "{there[verbs[0]].text}" before {name.text}')
             return
 
@@ -216,19 +218,11 @@ def _check_difference(pair: Comparison) -> Iterator[Veto]:
 
 ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
 _ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
-
-
 _OBJECT = frozenset(
     "den einen dem einem ihn ihm keinen keinem seinen seinem ihren ihrem diesen diesem jenen jenem jeden jedem".split()
 )
-
-
 _AGENT = frozenset("von vom durch".split())
-
-
 _GERMAN_PASSIVE = regex.compile(r"\b(?:wurden?|worden|wird|werden)\b")
-
-
 _MASCULINE = regex.compile(
     r"(?:^|[.!?]\s+)(?:Der|Ein)\s+(?P<noun>\p{Lu}[\p{L}-]+)|\b(?:den|einen|dem|einem)\s+(?P<other>\p{Lu}[\p{L}-]+)"
 )
@@ -293,11 +287,7 @@ def _led_by(reading: Reading, noun: Token) -> tuple[str, ...]:
 
 
 _ADJECTIVE = ("e", "en", "er", "es", "em")
-
-
 _JOINS = regex.compile(r"\b(?:und|oder|sowie|des|eines|als|wie)\b", regex.IGNORECASE)
-
-
 _PREPOSITIONS_DE = frozenset(
     "in im ins an am ans auf aufs bei beim mit nach zu zum zur aus von vom für fürs gegen über unter um ohne seit "
     "wegen vor durch bis trotz zwischen neben hinter während".split()

@@ -282,7 +282,8 @@ _IS = regex.compile(
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     is_small = pair.home.text[: span[1]][-4:].lower() == "only" and _is_before_number(pair.home, span[1])
-    is_no_limit = cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small)  # not only; only 3
+    is_no_limit = is_small or _is_denied(pair.home, span[0], pair.language) or _is_compared(pair.home, span)
+    is_no_limit = cue is Cue.ONLY and is_no_limit  # only 3; not only; than with salve alone
     if is_no_limit or not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
@@ -314,19 +315,29 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
         match = next(cue.find(pair.language, pair.claim.text), None)
         if match is None or _is_denied(pair.claim, match.start(), pair.language):
             continue
+        is_exception = cue is Cue.ONLY and _EXCEPTION.match(match.group()) is not None
+        if cue is Cue.ONLY and _is_compared(pair.claim, match.span()):
+            continue
         if _STRESSED.match(pair.claim.text, match.end()) or _is_before_number(pair.claim, match.end()):
             continue
         if any(token.text.lower() in negations(pair.language) for token in pair.home.tokens):
             continue
         is_said = bool(cue.first(pair.language, pair.wider.text))
-        if cue is Cue.ONLY and is_said:
+        if cue is Cue.ONLY and is_said and not is_exception:
             is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
         if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
-            force = pair.unfound if cue is Cue.ONLY else Force.DOUBTS
+            excepted = _beside(pair.claim, match.span(), back=0, ahead=9) if is_exception else []
+            is_known = bool(excepted) and all(
+                pair.wider.match(word) for word in excepted
+            )  # of which it may say another
+            force = Force.ASKS if is_known else pair.unfound if cue is Cue.ONLY else Force.DOUBTS
             yield Veto(cue.value, force, f'the source does not say "{match.group()}"')
 
 
 _STRESSED = pattern("stressed")
+_EXCEPTION = regex.compile(
+    r"exce|exclud|apart|aside|other|außer|aus[gn]|abges|sauf|hormis|à|salvo|tranne|ecce|behalve|uitg|uitz", regex.I
+)
 
 
 def _check_certainty(pair: Comparison) -> Iterator[Veto]:
@@ -342,6 +353,15 @@ _CERTAIN = pattern("certain")
 def _is_denied(reading: Reading, at: int, language: str) -> bool:
     """Whether a negation stands right before: not only."""
     return bool(negations(language).intersection(reading.text[:at].lower().split()[-1:]))
+
+
+def _is_compared(reading: Reading, span: tuple[int, int]) -> bool:
+    """Whether it ends what something is compared with, which it limits alone: more than with salve alone."""
+    is_end = reading.text[span[1] :].lstrip(' )"”')[:1] in ("", *_CLAUSE_MARKS)
+    return is_end and _THAN.search(reading.text, 0, span[0]) is not None
+
+
+_THAN = regex.compile(r"\b(?:than|versus|vs|compared (?:with|to))\b[^,.;:]*$", regex.IGNORECASE)
 
 
 def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> bool:
@@ -390,12 +410,8 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
 
 
 _WHERE = ("in", "for", "on")  # mostly where the claim does not say it either way
-
-
 _POINTING = frozenset("this that these those".split())
 _PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
-
-
 _RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
 
 
@@ -437,7 +453,9 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         there = [other for _, at, other in theirs if not word or 0 <= said - at[0] <= _QUANTIFIER_REACH] or [
             highest * (not theirs)
         ]
-        is_said = any(other.lower()[:4] == written.lower()[:4] and its >= rank for other, _, its in theirs)
+        is_said = any(
+            its >= rank and (rank == 2 or other[:4].lower() == written[:4].lower()) for other, _, its in theirs
+        )
         is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
         is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))
         some = next((share for share in shares(pair.home) if share.points < 100), None)

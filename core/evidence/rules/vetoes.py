@@ -28,7 +28,7 @@ from core.evidence.rules.alignment import (
     is_year_token,
     only_place,
 )
-from core.evidence.rules.binding import BINDING_RULES, MAX_ADDED, check_subject
+from core.evidence.rules.binding import BINDING_RULES, MAX_ADDED, check_subject, is_numbered
 from core.evidence.rules.quantities import (
     SLASHED,
     counted,
@@ -130,7 +130,7 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             is_meant = said is not None and is_about(pair.claim, number) and near(pair.claim, number, pair.home, said)
             if said is not None and is_exact and not is_meant and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
-        elif _may_be(pair, number):
+        elif may_be(pair.claim, number, read(pair.sentence), pair.language):
             continue
         elif _may_come_to(pair, number, said):
             yield Veto("numbers", Force.ASKS, f"the source does not give {number.text}")
@@ -203,19 +203,25 @@ def _company(pair: Comparison, number: Token) -> int:
 COMPANY = 3  # content words on either side
 
 
-def _may_be(pair: Comparison, number: Token) -> bool:
-    """Whether what the claim says of a number is true of what the source says: about 40, over 40."""
-    claim, home = pair.claim, read(pair.sentence)  # with what stands in brackets
-    others = home.numbers
+def may_be(claim: Reading, number: Token, home: Reading, language: str, said: Token | None = None) -> bool:
+    """Whether what the claim says of a number is true of what the source says: about 40, over 40, half a million.
+
+    Of the one that is `said`, else of any of them.
+    """
+    others = [said] if said else home.numbers
     if is_about(claim, number):
         return any(near(claim, number, home, other) for other in others)
-    if claim.text[: number.start].lower().endswith(("half ", "halbe ", "medio ", "demi ")):  # half a million
+    if claim.text[: number.start].lower().endswith(("half ", "halbe ", "medio ", "demi ")):
         return any(0.45 < (ratio_of(claim, number, home, other) or 0) < 0.55 for other in others)
-    bound = _bound(claim, number, pair.language)
+    bound = bound_of(claim, number, language)
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if not bound or is_year_token(number):
         return False
-    ratios = [share.points / part.points for share in shares(home)] if part else []
+    ratios = (
+        [share.points / part.points for share in shares(home) if not said or share.start <= said.start < share.end]
+        if part
+        else []
+    )
     ratios += [ratio for other in others if not part and (ratio := ratio_of(claim, number, home, other))]
     return any(1 < ratio <= MAX_BEYOND if bound[0] is Cue.ABOVE else 1 / MAX_BEYOND <= ratio < 1 for ratio in ratios)
 
@@ -270,7 +276,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             continue
         if dimension_of(pair.claim, word) != dimension_of(pair.home, said):
             continue  # three years, three hospitals
-        ours, theirs = _bound(pair.claim, word, pair.language), _bound(pair.home, said, pair.language)
+        ours, theirs = bound_of(pair.claim, word, pair.language), bound_of(pair.home, said, pair.language)
         if ours and theirs and ours[0] is not theirs[0]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
@@ -293,7 +299,7 @@ def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> boo
     return 1 < ratio <= MAX_BEYOND
 
 
-def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
+def bound_of(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
     first = start_of_quantity(reading, number)
     start = max([first - _BOUND_REACH, *(n.end for n in reading.numbers if n.end <= first and not n.is_ordinal)])
     before = reading.text[max(0, start) : first]
@@ -349,6 +355,8 @@ def _steps(reading: Reading, number: Token) -> str:
 def _check_names(pair: Comparison) -> Iterator[Veto]:
     """A name in another's place, or one that the source nowhere has."""
     for run in _name_runs(pair):
+        if any(is_numbered(pair, word) for word in run):
+            continue
         strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
@@ -380,7 +388,7 @@ def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     is_name = is_name and not (
         words[0].text[:5] == words[1].text[:5] and all(_DERIVED.search(word.text) for word in words)
     )
-    if opens and is_name and theirs[0] not in pair.claimed:
+    if opens and is_name and theirs[0] not in pair.claimed and not is_numbered(pair, first[0]):
         yield Veto("names", Force.DOUBTS, f"the source says {theirs[0].text}, not {first[0].text}")
 
 
@@ -439,8 +447,6 @@ def _is_meant(pair: Comparison, run: list[Token]) -> bool:
 
 
 _PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
-
-
 _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "out"), ("on", "off")]
 
 

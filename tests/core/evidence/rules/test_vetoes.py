@@ -82,6 +82,12 @@ SLEPT = "41% of the walkers and 20% of the sitters slept."
 WATER = "The forge uses 80 litres an hour and the mill 40 litres."
 PUMPS = "The old pump is three times as fast as the new one."
 DOUBTED: list[tuple[str, str, str]] = [
+    (
+        "only of some, behind a comparison",
+        "Salve works better than oil.",
+        "Salve works better than oil only in old smiths.",
+    ),
+    ("joined in another's year", "Ystad joined in 1913.", "Malmo and Ystad joined in 1904, and Lund in 1913."),
     ("limit added beside another's", "Only men may vote.", "Men may vote, but only women over thirty may be elected."),
     ("limit of the next sentence", "Only men may vote.", "Men may vote. Only the mayor may call an election."),
     ("German limit added", "Nur Männer wählen.", "Männer wählen. Nur der Rat darf eine Wahl ausrufen."),
@@ -321,11 +327,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
     ),
     (
-        "said in quotation marks",
-        "Wet grain is quietly ruining the small mills.",
-        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
-    ),
-    (
         "case named first",
         "A town with 2 mills can pay its debts in ten years.",
         "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
@@ -366,6 +367,49 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("small figures converted", "The strait of Lund is 14 kilometres wide.", "The strait of Lund is 9 miles wide."),
+    (
+        "mainly, as principally",
+        "The settlers of Lund were mainly Frisian.",
+        "The settlers of Lund were principally Frisian.",
+    ),
+    ("most, as chiefly", "Most of the smiths in Lund were Danish.", "The smiths in Lund were chiefly Danish."),
+    (
+        "except, as other than",
+        "The act took effect in May except for some provisions.",
+        "The provisions of the act, other than sections 4 and 9, took effect in May.",
+    ),
+    (
+        "some of several named",
+        "The council is made up of the Greens, the Millers and the Centre.",
+        "The council is made up of the Greens (12 seats), the Millers (9), the Farmers' League (3) and the Centre (8).",
+    ),
+    (
+        "one of those that joined",
+        "Lund joined the league in 2013.",
+        "In 2004 Malmo and Ystad joined the league, followed by Berg in 2007 and Lund in 2013.",
+    ),
+    (
+        "more, of two numbers",
+        "The Lund yard built more boats.",
+        "The Lund yard built 40 boats and the Ystad yard built 30.",
+    ),
+    (
+        "alone, of what it is compared with",
+        "The new drug added to salve lowers pain more than salve.",
+        "Added to salve, the new drug lowers pain more than with salve alone.",
+    ),
+    (
+        "alone added to what it is compared with",
+        "Weight fell more with the drug than with salve alone.",
+        "Weight fell more with the drug than with salve.",
+    ),
+    ("prevents, of what does not", "Salt prevents the growth of both moulds.", "With salt, both moulds do not grow."),
+    (
+        "with two whom it names",
+        "Clara Voss founded the yard in 1931 with two merchants.",
+        "In 1931 the yard was founded by Clara Voss and two merchants, Nils Hart and Olaf Berg.",
+    ),
     ("each with its own number", "Wages were 12 marks at the forge versus 8 marks at the mill.", WAGES),
     (
         "German, each with its own",
@@ -985,7 +1029,6 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
     [
         ("Der Rat wies die Klage zurück.", "Der Rat las die Klage."),
         ("Nur ein Arzt darf impfen.", "Ein Arzt darf impfen."),
-        ("Pain came back in five women.", "Pain came back in 5 men and 9 women."),
         ("Lund had half a million people.", "Lund had 800,000 people."),
         ("Only Clara Voss, a smith from Malmo, opened the school of Lund.", SCHOOL),
         ("The First Nations signed it in Lund.", "The UN signed it in Lund."),
@@ -1006,7 +1049,6 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
     ids=[
         "refused",
         "one alone",
-        "counted twice",
         "half of more",
         "only",
         "no Nations",
