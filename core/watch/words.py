@@ -222,6 +222,12 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
     return f"{say(WATCHED_AT_COST if cost else WATCHED, **filled)} {say(_TELLS[watch.manner])}"
 
 
+def next_line(watch: Watch) -> str:
+    """When it is looked at next, of one that has not ended."""
+    when = f"{_day(watch.next_at)}, {watch.next_at:%H:%M}"
+    return say(NEXT_LOOK, when=when) if watch.stage == "waiting" else say(LOOKING)
+
+
 def why_ended(watch: Watch) -> str:
     return say(_ENDINGS.get(watch.ended_because, "")) or watch.ended_because
 
@@ -262,6 +268,8 @@ _TELLS: dict[Manner, str] = {
     "fresh": "I tell you only when it says something else, each time in a new thread.",
     "digest": f"I tell you only when it says something else, at {DIGEST_AT}, together with what else is watched here.",
 }
+NEXT_LOOK = "Next look on {when} UTC."
+LOOKING = "Being looked at now."
 SPENT = "Its runs have cost {cost} so far."
 STOPPED = "Stopped: it is watched no more."
 RENEWED = "Watched on, for another 90 days."
