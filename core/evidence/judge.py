@@ -433,7 +433,7 @@ class Judging:
     _asked: dict[Pair, _Asked] = field(default_factory=dict)
     linger_s: float = LINGER_S
     _is_hurried: bool = False
-    _prose: float = 0.0  # calls that held no verdict, before any did
+    _prose: int | None = 0  # calls that held no verdict; None once one did
     _waiting: list[_Asked] = field(default_factory=list)
     _others: list[_Asked] = field(default_factory=list)
     _has_asked: bool = False
@@ -570,8 +570,8 @@ class Judging:
                 spent[:] = rulings.usage
                 for one, judgement in zip(batch, rulings.judgements, strict=True):
                     one.said = judgement
-                self._prose += 1 if rulings.is_prose else float("-inf")
-                if self._prose >= MAX_PROSE:
+                self._prose = self._prose + 1 if rulings.is_prose and self._prose is not None else None
+                if self._prose == MAX_PROSE:
                     self.judge, self.notes = None, (say(NO_VERDICTS),)
                     self._end([*self._asked.values()])
                     for call in self._calls - {asyncio.current_task()}:
