@@ -109,6 +109,8 @@ async def obey_wish(
             begun = await begin(request, rhythm=rhythm, address=there.told(wish.manner), manner=wish.manner)
             ends = [say(words.SEE_OR_STOP)] if wish.kind == "schedule" else []
             return WatchSaid((" ".join([words.begun_line(begun), *ends]),))
+        case "help":
+            return WatchSaid((say(words.HELP),))
         case "list":
             theirs = await desk.of(place.scope.tenant, place.asker)
             aside = [watch.id for watch in theirs if place.is_overheard and watch.scope != place.scope]

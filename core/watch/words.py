@@ -21,7 +21,7 @@ from core.text.urls import ascii_host, domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
 
-WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
+WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew", "help"]
 
 RHYTHMS = {"hours": Rhythm(6), "day": Rhythm(24), "week": Rhythm(168)}  # what a button offers, by its word
 HELP = (
@@ -160,10 +160,11 @@ def _read(said: str) -> WatchWish | None:
     return WatchWish("renew") if _RENEW.fullmatch(said) else None
 
 
-def command_wish(text: str) -> WatchWish | None:
-    """The same behind a command that says "watch" itself; nothing more is the last answer."""
+def command_wish(text: str) -> WatchWish:
+    """The same behind a command that says "watch" itself; nothing more is the last answer, what is no wish the help."""
     said = text.strip()
-    return read_wish(f"watch {said}".strip()) or read_wish(said) or read_wish(f"watch this {said}")
+    wish = read_wish(f"watch {said}".strip()) or read_wish(said) or read_wish(f"watch this {said}")
+    return wish or WatchWish("help")
 
 
 def read_rhythm(text: str) -> Rhythm | None:

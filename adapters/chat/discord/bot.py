@@ -67,7 +67,6 @@ from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.sections import CHOICES, NO_BRIEF, words_for
 from core.text.saying import say
-from core.watch.words import HELP as WATCH_HELP
 from core.watch.words import command_wish
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
@@ -466,12 +465,9 @@ def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @app_commands.describe(what=word("commands.watch_what"))
     async def research_watch(interaction: Asked, what: app_commands.Range[str, 0, 1000] = "") -> None:
         async def make() -> DiscordMessage:
-            wish = command_wish(what)
-            if wish is None:
-                return bot.voice.notice(WATCH_HELP)
             place = await bot.placed(place_of_interaction(interaction))
             job = await last_answer(bot.researcher, str(place.user_id), place.scope.tenant, place.shows)
-            return await _told(bot, interaction, Watching(wish, job), place)
+            return await _told(bot, interaction, Watching(command_wish(what), job), place)
 
         await bot.whisper(interaction, make)
 

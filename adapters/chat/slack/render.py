@@ -232,7 +232,8 @@ class SlackVoice:
         row = actions(_buttons(said.job.id if said.job else "", said.buttons))
         title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
         files = (replace(said.file, description=said.text),) if said.file else ()
-        blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
+        lines = fit("\n".join(map(one_line, said.lines)), SECTION_LIMIT, escaped)
+        blocks = [*title, section(lines), *row]
         return replace(message(said.text, blocks), files=files)
 
     def changed(self, offer: Offer) -> SlackMessage:

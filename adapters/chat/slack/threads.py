@@ -217,4 +217,4 @@ def watch_place(place: SlackPlace, scope: Scope, *, thread_ts: str = "", convers
 def watch_wish(text: str) -> WatchWish | None:
     """Of `watch …` behind a command, and of what names a time to ask at; None of all else, which is a question."""
     word, _, rest = text.partition(" ")
-    return (command_wish(rest) or WatchWish("list")) if word.lower() == "watch" else read_wish(text)
+    return command_wish(rest) if word.lower() == "watch" else read_wish(text)

@@ -131,6 +131,7 @@ def test_what_is_no_wish_is_a_question(text: str):
         ("stop 1", "stop"),
         ("https://a.example", "source"),
         ("every Friday 17:00: What happened?", "schedule"),
+        ("every banana: What happened?", "help"),
     ],
 )
 def test_behind_a_command_the_word_watch_may_be_missing(text: str, kind: str):

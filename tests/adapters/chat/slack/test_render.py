@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from adapters.chat.slack.blocks import SlackMessage, plain, sentence_text
 from adapters.chat.slack.buttons import feedback_modal, said_in_modal
 from adapters.chat.slack.render import SlackVoice, sources_message
+from adapters.chat.watching import WatchSaid
 from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope
 from core.presentation import wording
@@ -449,3 +450,10 @@ def test_golden_blocks(name: str, message: SlackMessage):
     kept = {key: value for key, value in asdict(message).items() if value not in (None, False, (), "")}
 
     assert_golden(name, json.dumps(kept, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+
+
+def test_what_is_said_of_watches_keeps_its_lines():
+    """A list of several ran into one line."""
+    shown = VOICE.watching(WatchSaid(("1. Tides", "2. Ebb <!here>", "Say `stop watching 1`.")))
+
+    assert shown.blocks[0]["text"]["text"] == "1. Tides\n2. Ebb &lt;!here&gt;\nSay `stop watching 1`."

@@ -166,6 +166,11 @@ async def test_a_command_watches_no_answer_of_another_channel():
         assert [watch.origin for watch in await here.watches()] == [open_one.id]
 
 
+async def test_a_command_that_is_no_wish_to_watch_says_how_one_is_said():
+    async with lookers() as here:
+        assert "`watch this daily`" in await here.commands("watch every banana: What is new in robotics?")
+
+
 @pytest.mark.parametrize("place", ["<#D7BEN>", "#D7BEN", "<#C9CLOSED>"])
 async def test_nobody_has_questions_asked_in_anothers_direct_messages_or_a_closed_channel(place: str):
     async with lookers() as here:
