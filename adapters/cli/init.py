@@ -126,7 +126,8 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     console.print()
     if given or talk.found:
         setup.keep(given)
-        console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")
+        console.print(say("Kept in {file}, which only you can read.", file=setup.file))
+    console.print(say("Everything together:") + "\n")
     findings = await setup.examine({}, "")
     print_findings(console, findings)
     if not is_healthy(findings):
@@ -171,7 +172,7 @@ class _Talk:
         if any(not one.is_away for one in failed):
             return False
         if failed:
-            kept = say("Kept untried, since nothing answered; `gorkd doctor` tries it again.")
+            kept = say("Kept untried; `gorkd doctor` tries it again.")
             self.console.print(f"  {kept}", soft_wrap=True)
         self.found |= values
         self.setup.keep(values)
@@ -229,8 +230,6 @@ async def _ask_for_model(talk: _Talk) -> None:
             return
         if values is None:
             talk.console.print("  " + say("{choice} is none of these.", choice=one_line(choice)), markup=False)
-        elif values and urlsplit(values.get("OPENAI_BASE_URL", "/v1")).path in ("", "/"):
-            talk.console.print("  " + say("Most such addresses end in /v1."))
 
 
 def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str] | None:
@@ -247,6 +246,7 @@ def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) ->
         return _filled({"OPENAI_API_KEY": talk.ask(say("key (sk-…)"), is_secret=True)})
     if choice == "u":
         url = _with_scheme(talk.ask(say("address, such as https://host/v1")))
+        url += "/v1" if url and not urlsplit(url).path else ""  # as nearly all such addresses end
         key = talk.ask(say("key, Enter for none"), is_secret=True)
         return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask(say("model"))})
     return None
