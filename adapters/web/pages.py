@@ -326,18 +326,20 @@ async def _ask_page(
     request: web.Request, asked: ResearchRequest, *, refusal: str = "", action: str = ""
 ) -> web.Response:
     """`action` is where the form goes, "" for a new question: what was refused as a follow-up stays one."""
+    can_research = request.app[RESEARCHER].can_research
+    offered = {option for mode in MODES.values() if can_research(mode) for option in mode.options}
     context: dict[str, object] = {
         "action": action,
         "asked": asked,
         "defaults": ResearchRequest(""),
         "max_context_chars": _MAX_CONTEXT_CHARS,
-        "options": (TOP_K, ROUNDS),
+        "options": [option for option in (TOP_K, ROUNDS) if option in offered],
         "depth_words": option_words(DEPTH),
         "context_words": say(CONTEXT.description),
         "option_words": option_words,
         "refusal": refusal,
         "modes": [mode for mode in MODES.values() if not mode.needs_files],
-        "can_research": request.app[RESEARCHER].can_research,
+        "can_research": can_research,
         "no_model": say(wording.NO_MODEL),
         "examples": [say(question) for question in EXAMPLES],
         "may_ask": await may_ask(request),

@@ -27,9 +27,10 @@ const ACTIONS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+  const form = event.target.closest("form:has(textarea)");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form) {
     event.preventDefault();
-    event.target.form.requestSubmit();
+    form.requestSubmit();
     return;
   }
   const isTyping = event.target.closest("input:not([type=checkbox]), textarea, select");

@@ -453,6 +453,16 @@ async def test_keyboard_alone_reaches_the_answer_and_its_passage(browser: Browse
         await expect(page.locator("#passage")).to_be_in_viewport()
 
 
+async def test_a_question_is_sent_by_keys_wherever_one_stands_in_its_form(browser: Browser, site: Site):
+    async with visit(browser, site.address) as page:
+        await page.keyboard.type(QUESTION)
+        await tab_to(page, "input[name=depth]")
+
+        await page.keyboard.press("Control+Enter")
+
+        await page.wait_for_selector(".chip")
+
+
 async def test_watching_by_keyboard_leads_to_what_is_said_of_it(browser: Browser, site: Site, finished: ResearchJob):
     """The page is another then: a screen reader tells what has the focus."""
     async with visit(browser, site.page(finished)) as page:

@@ -213,6 +213,8 @@ async def test_modes_that_lack_their_model_say_so_and_cannot_be_chosen(open_web:
     assert wording.NO_MODEL.rstrip(".") not in with_model
     assert set(re.findall(r'name="mode" value="(\w+)"', without)).isdisjoint(("deep", "idea", "freeform"))
     assert 'name="mode" value="quick" checked>' in without
+    assert [name for name in ("top_k", "max_iterations") if f'name="{name}"' in without] == []
+    assert 'name="max_iterations"' in with_model
 
 
 async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quoted(open_web: Open):
