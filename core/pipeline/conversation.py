@@ -150,7 +150,7 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
 _LABELS: Mapping[ReplyKind, Sequence[str]] = {  # what a button says is a word, too, in any language
     "sources": (wording.SOURCES, wording.SHOW_SOURCES), "deeper": (wording.GO_DEEPER,), "again": (wording.ASK_AGAIN,),
     "retry": (wording.RETRY,), "improve": (wording.IMPROVE,), "export": (wording.EXPORT,),
-    "share": (wording.SHARE,),
+    "share": (wording.SHARE,), "help": (wording.SETTINGS,),
 }  # fmt: skip
 # What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
 _KIND = frozenset(

@@ -127,11 +127,11 @@ class Entrance:
     async def commanded(self, command: Payload) -> SlackMessage | None:
         """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         asked, text = translate.typed_where(command), str(command.get("text") or "").strip()
+        if not text or _settings_word(text) is not None or watch_wish(text):
+            return None
         shows = hear_command(text)
         if shows == Show("help"):
             return self.voice.help()
-        if not text or _settings_word(text) is not None or watch_wish(text):
-            return None
         team, user = (await self.workspaces.find(asked["team_id"], is_hurried=True)).team_id, asked["user_id"]
         place = SlackPlace(team, asked["channel_id"], user)
         if shows:

@@ -64,6 +64,9 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
         ("forget this", ReadReply("forget")),
         ("my history", ReadReply("history")),
         ("help!", ReadReply("help")),
+        ("Settings", ReadReply("help")),
+        ("Einstellungen", ReadReply("help")),
+        ("settings of the router", ReadReply("question", "settings of the router")),
         ("", ReadReply("question", "")),
     ],
 )
