@@ -116,11 +116,10 @@ async def obey_wish(
             aside = [watch.id for watch in theirs if place.is_overheard and watch.scope != place.scope]
             return WatchSaid(tuple(words.list_lines(theirs, aside)))
     watch = await _meant(wish, job, researcher, place)
-    if watch is None:
-        return WatchSaid((say(words.NOTHING_WATCHED), say(words.HELP)))
     change, said = (desk.stop, say(words.STOPPED)) if wish.kind == "stop" else (desk.renew, say(words.RENEWED))
-    await change(watch)
-    return WatchSaid((said,))
+    if watch is not None:
+        await change(watch)
+    return WatchSaid((said,) if watch else (say(words.NOTHING_WATCHED), say(words.HELP)))
 
 
 async def obey_press(button: str, job: ResearchJob, researcher: Researcher, place: WatchPlace) -> WatchSaid:

@@ -63,7 +63,8 @@ async def doctor_command(
 ) -> Exit:
     if tries_models:
         return await _try_models(operating, as_json=as_json)
-    say("trying every part; what is away takes seconds")
+    if sys.stderr.isatty():
+        say("trying every part; what is away takes seconds")
     return _report(await operating.examine(), as_json=as_json)
 
 

@@ -214,11 +214,12 @@ class SearchFailed(GorkdError):
 _PLACES = {
     "arxiv": "arXiv", "pubmed": "PubMed", "europepmc": "Europe PMC", "openalex": "OpenAlex", "crossref": "Crossref",
     "unpaywall": "Unpaywall", "wikipedia": "Wikipedia", "files": "the local files",
-    "tavily": "the web", "exa": "the web", "searxng": "the web",
+    "library": "the library", "tavily": "the web", "exa": "the web", "searxng": "the web",
 }  # fmt: skip
 
 
-_UNNAMED = {place: place for place in ("the web", "the local files")}  # the others are names in every language
+# The others are names in every language.
+_UNNAMED = {place: place for place in ("the web", "the local files", "the library")}
 
 
 def place_name(provider: str) -> str:
