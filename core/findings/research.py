@@ -232,8 +232,6 @@ NO_TIME = "No time was left for a second round of search."
 MAX_KNOWN_CHARS = 24_000  # of the first round's text: a whole report with its analysis
 MAX_MISSING = 12
 
-NOT_OFFERED = "searching by our own means; the model's endpoint offers no web search"
-NOT_USED = "searching by our own means; the model did not search by itself"
 BROKE_OFF = "The model's answer broke off; what had come is shown."
 CUT_OFF = "The model's answer was cut off at its length limit; what had come is shown."
 _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
@@ -364,18 +362,15 @@ async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode],
 async def _draft_in(
     work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling
 ) -> ModeDraft:
-    how = "searching"
     if work.deps.web_model is not None:
         await telling.doing(mode, say("searching the web"), JobStatus.SEARCHING)
         try:
             searched = await _search_and_write(work, work.deps.web_model, mode)
         except WebSearchUnavailable:
-            how = NOT_OFFERED
-        else:
-            if searched.pages or searched.queries:
-                return await _arranged(work, model, await _deepened(work, work.deps.web_model, mode, searched, telling))
-            how = NOT_USED
-    await telling.doing(mode, say(how), JobStatus.SEARCHING)
+            searched = None
+        if searched and (searched.pages or searched.queries):
+            return await _arranged(work, model, await _deepened(work, work.deps.web_model, mode, searched, telling))
+    await telling.doing(mode, say("searching"), JobStatus.SEARCHING)
     sources = await searching.sources()
     said = say_many("writing from {number} source", "writing from {number} sources", len(sources))
     await telling.doing(mode, said, JobStatus.SYNTHESIZING)

@@ -39,7 +39,7 @@ async def test_three_modes_by_our_own_search(world: World, tmp_path: Path) -> No
     assert job["result"]["searched"] == "tavily"
     assert {source["provider"] for source in job["sources"]} == {"tavily"}
     assert all(citation["verdict"] == "supported" for citation in job["citations"])
-    assert "Report: searching by our own means; the model's endpoint offers no web search" in ended.err
+    assert "Report: searching" in ended.err
     assert "buffering is turned off" in world.model.calls[0].user  # beyond the extract that the search gave
 
 
