@@ -61,6 +61,7 @@ __all__ = [
 BY_DEFAULT = by_schema(
     {
         "plan": plan_responder,
+        "doctor": lambda call: '{"word": "ready"}',
         **LIBRARY,
         "verdicts": verdicts_responder,
         **DEEP,
