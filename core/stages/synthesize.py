@@ -57,6 +57,7 @@ from core.text.saying import ENGLISH, later, say
 log = logging.getLogger(__name__)
 
 QUOTED_NOTICE = later("quoted from the sources; no language model wrote it")
+WISH_NOTICE = later("quoted from the sources; without a language model a wish changes only what is searched for")
 LATE_NOTICE = later("quoted from the sources; the model did not answer in time")
 UNREAD_NOTICE = later("quoted from the sources; the model's answer could not be read")
 UNCONFIRMED_NOTICE = later("quoted from the sources; the model's own sentences could not be confirmed")
@@ -87,7 +88,8 @@ async def answer_question(
     if not found.sources:
         draft = Draft([])
     elif deps.model is None:
-        draft = await _quote(job, found.sources, progress, notice=QUOTED_NOTICE)
+        notice = WISH_NOTICE if job.request.feedback else QUOTED_NOTICE
+        draft = await _quote(job, found.sources, progress, notice=notice)
     else:
         try:
             draft = await _written(job, found.sources, deps, progress, script=script, ends_at=ends_at, begun=begun)

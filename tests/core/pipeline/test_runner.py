@@ -100,6 +100,12 @@ async def test_a_check_model_judges_instead_of_the_writer_and_costs_what_it_cost
     )
 
 
+async def test_without_a_model_it_is_said_that_a_wish_makes_nothing_shorter() -> None:
+    done = final(await research(make_deps(search=[cat_search()]), feedback="shorter, please"))
+
+    assert "a wish changes only what is searched for" in done["answer"]["notice"]
+
+
 async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() -> None:
     """Every sentence stands in its source, its quote is literal, and the notice names why."""
     deps = make_deps(search=[cat_search()])
