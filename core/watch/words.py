@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache
 from typing import Literal
 
@@ -16,7 +15,7 @@ import regex
 from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
 from core.text.numbers import WEEKDAYS
-from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
+from core.text.saying import say, say_day, say_number, say_weekdays
 from core.text.urls import ascii_host, domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
@@ -204,7 +203,7 @@ def offer_lines(offer: WatchOffer) -> list[str]:
     lines = [
         say(OFFER),
         say(OFFER_COST, cost=cost, month=month) if cost else say("What the model costs is not known here."),
-        say("Until {day}; I ask before it ends.", day=_day(offer.ends_at)),
+        say("Until {day}; I ask before it ends.", day=say_day(offer.ends_at)),
     ]
     if offer.known:
         lines.append(say("You watch it already, {often}.", often=rhythm_words(offer.known.rhythm)))
@@ -212,10 +211,8 @@ def offer_lines(offer: WatchOffer) -> list[str]:
 
 
 def begun_line(watch: Watch, run_usd: float | None = None) -> str:
-    cost = _dollars(run_usd) if run_usd else ""
-    day = f"{watch.next_at:%d %B}" if spoken() == ENGLISH else say_day(watch.next_at)
-    first = f"{day}, {watch.next_at:%H:%M}"
-    filled = {"often": rhythm_words(watch.rhythm), "first": first, "until": _day(watch.ends_at), "cost": cost}
+    cost, until = _dollars(run_usd) if run_usd else "", say_day(watch.ends_at)
+    filled = {"often": rhythm_words(watch.rhythm), "first": _next_look(watch), "until": until, "cost": cost}
     if watch.kind == "schedule":
         return say(ASKED_AT_COST if cost else ASKED, **filled)
     if watch.kind == "source":
@@ -225,8 +222,11 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
 
 def next_line(watch: Watch) -> str:
     """When it is looked at next, of one that has not ended."""
-    when = f"{_day(watch.next_at)}, {watch.next_at:%H:%M}"
-    return say(NEXT_LOOK, when=when) if watch.stage == "waiting" else say(LOOKING)
+    return say(NEXT_LOOK, when=_next_look(watch)) if watch.stage == "waiting" else say(LOOKING)
+
+
+def _next_look(watch: Watch) -> str:
+    return f"{say_day(watch.next_at)}, {watch.next_at:%H:%M}"
 
 
 def why_ended(watch: Watch) -> str:
@@ -244,7 +244,7 @@ def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[st
         return [say("You watch nothing."), say(HELP)]
     lines = [
         f"{place}. {cut(one_line(watch.subject), 120)} – "
-        + say("{often}, until {day}", often=rhythm_words(watch.rhythm), day=_day(watch.ends_at))
+        + say("{often}, until {day}", often=rhythm_words(watch.rhythm), day=say_day(watch.ends_at))
         for place, watch in enumerate(watches, start=1)
         if watch.id not in aside
     ]
@@ -400,7 +400,3 @@ def _dollars(usd: float | None) -> str:
     if usd is None or not usd:
         return "" if usd is None else "$0"
     return f"${say_number(usd, 2)}" if usd >= 0.01 else say("less than ${cost}", cost=say_number(0.01, 2))
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment:%d %B %Y}" if spoken() == ENGLISH else say_day(moment)

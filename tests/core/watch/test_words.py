@@ -222,3 +222,4 @@ def test_a_change_and_a_rhythm_are_told_in_the_language_spoken():
         )
         assert say(SEE_OR_STOP) == "`watch list` zeigt und beendet es."
         assert why_ended(ended(watch, "it was stopped")) == "es wurde beendet"
+    assert "first on 3 March 2026, 08:00 UTC" in begun_line(watch)  # a day of one digit as everywhere else
