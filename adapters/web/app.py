@@ -33,7 +33,7 @@ from adapters.web.limits import (
 )
 from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.pages import add_paper_routes, add_receipt_routes
-from adapters.web.prose import claimed, quoted
+from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
 from core.library.paper import PaperViews
@@ -131,7 +131,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(claimed=claimed, quoted=quoted)
+    environment.filters["quoted"] = quoted
     environment.globals.update(
         say=_say, say_again=saying.say_again, say_many=_say_many, say_number=say_number, spoken=spoken, lang=_lang,
         languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands, cut=cut, one_line=one_line,

@@ -224,13 +224,11 @@ def _blocks(text: str) -> list[str]:
 
 
 def quoted(text: str) -> Markup:
-    """A passage word for word: code in backticks as code, bold words bold, and where cells of a table meet."""
-    return Markup(_MARKED.sub(_marked, str(escape(text))))  # noqa: S704 -- escaped, and only our own elements added
-
-
-def claimed(text: str) -> Markup:
-    """A sentence of the answer as `quoted`; a table's row without the bars at its edges, also where its end is cut."""
-    return quoted(_ROW_ENDS.sub("", text) if text.startswith("| ") else text)
+    """A passage or a sentence word for word: code in backticks as code, bold words bold, and where cells of a table
+    meet; a row without the bars at its edges, also where its end is cut.
+    """
+    bare = _ROW_ENDS.sub("", text) if text.startswith("| ") else text
+    return Markup(_MARKED.sub(_marked, str(escape(bare))))  # noqa: S704 -- escaped, and only our own elements added
 
 
 def safe_link(url: str) -> str:

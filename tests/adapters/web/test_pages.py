@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from adapters.web.access import JobLinks
-from adapters.web.prose import claimed
+from adapters.web.prose import quoted
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
@@ -227,7 +227,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     source = replace(samples.SOURCES[0], content=f"| {quote} |")
     evidence = Evidence(source.id, quote, 2, 2 + len(quote), Verdict.SUPPORTED)
     claim = Claim("summary-0", quote, Verdict.SUPPORTED, (evidence,), strength=0.5)
-    citation = Citation(quote, source.id, quote, Verdict.SUPPORTED, 2, 2 + len(quote))
+    citation = Citation(quote, source.id, source.content, Verdict.SUPPORTED, 0, len(source.content))
     answer = replace(
         samples.RESULT.answer,
         summary=f"{quote} [1]",
@@ -241,6 +241,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     reading = await (await web.get(f"/jobs/{JOB}/sources/1?claim=summary-0")).text()
 
     assert page.count(shown) == 2
+    assert f"| {shown}" not in page
     assert f'<p class="claim">{shown}</p>' in reading
 
 
@@ -255,7 +256,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
 )
 def test_a_sentence_that_is_a_row_is_shown_without_the_bars_at_its_edges(text: str, shown: str):
     """Also where its end was cut off; bars that edge no row stay."""
-    assert claimed(text) == shown
+    assert quoted(text) == shown
 
 
 async def test_the_text_of_a_source_is_shown_bold_and_as_code_where_it_says_so(open_web: Open):
