@@ -107,7 +107,7 @@ async def draw_answer(studio: Studio) -> None:
     job = await studio.site.ask(story.QUESTION)
     async with studio.sheet() as page:
         await page.goto(studio.site.page(job))
-        await studio.keep(page, "answer", height=1160)
+        await studio.keep(page, "answer", height=1075)
         await page.locator("a[href*='/sources/']").first.click()
         await studio.keep(page, "passage", height=760)
         for chat in CHATS:
