@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 Q ?= How is confidence scored?
 
-.PHONY: ask run test check bench eval soak pictures tables lock
+.PHONY: ask help run test check bench eval soak pictures tables lock
 .DEFAULT_GOAL := ask
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
 	@$(BIN)/gorkd ask $(ARGS) -- "$$Q" || case $$? in 2|3) ;; *) exit 4;; esac # it has said what is wrong, or missing
 ask: override export Q := $(value Q)
+
+help: ## say what each of these does
+	@sed -nE 's/^([a-z]+):.*## /make \1\t/p' Makefile
 
 run: $(VENV)/.run ## start everything in one process and print the address
 	@$(BIN)/gorkd all
