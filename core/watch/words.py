@@ -76,21 +76,26 @@ _BEGINNINGS = {
     r"|(?:beobachte|suis|suivez|sigue|siga|segua|acompanh[ae]|volg)(?= https?:)",
 }
 _PARTS = {  # days stand here too: Babel's own tables of six languages take 8 MB
-    "monday": "montag|lundis?|lunes|lunedì|segundas?(?:-feiras?)?|maandag",
+    "monday": "montags?|lundis?|lunes|lunedì|segundas?(?:-feiras?)?|maandag",
     "tuesday": "dienstag|mardis?|martes|martedì|terças?(?:-feiras?)?|dinsdag",
     "wednesday": "mittwoch|mercredis?|miércoles|mercoledì|quartas?(?:-feiras?)?|woensdag",
     "thursday": "donnerstag|jeudis?|jueves|giovedì|quintas?(?:-feiras?)?|donderdag",
-    "friday": "freitag|vendredis?|viernes|venerdì|sextas?(?:-feiras?)?|vrijdag",
+    "friday": "freitags?|vendredis?|viernes|venerdì|sextas?(?:-feiras?)?|vrijdag",
     "saturday": "samstag|samedis?|sábados?|sabato|zaterdag",
     "sunday": "sonntag|dimanches?|domingos?|domenica|zondag",
+    "every weekday": r"(?:on )?(?:week|work)days|(?:every|each) (?:work(?:ing )?|business )day"
+    r"|(?:jeden |an )?werktag(?:en|s)?|(?:elke|op) werkdag(?:en)?"
+    r"|(?:chaque|tous les) jours? ouvr(?:é|able)s?|(?:cada|todos los) d[ií]as? (?:laborable|hábil|hábile)s?"
+    r"|(?:ogni|tutti i) giorn[oi] (?:ferial|lavorativ)[eio]|(?:cada|todos os) dias? út(?:il|eis)"
+    r"|(?:(?:every|from|von|du|de|dal|van) )?mondays? (?:to|through|bis|au|al?|tot(?: en met)?|t/m) fridays?",
     "in the digest": r"in einer täglichen zusammenfassung|dans un résumé quotidien|en un resumen diario"
     r"|in un riepilogo quotidiano|num resumo diário|in een dagelijks overzicht",
     "in a new thread": r"in einem neuen thread|dans un nouveau fil|en un hilo nuevo|in un nuovo thread|num novo fio"
     r"|in een nieuwe thread",
-    "daily": r"jeden tag|täglich|chaque jour|tous les jours|cada d[ií]a|todos los días|ogni giorno|todos os dias"
-    r"|elke dag|dagelijks",
+    "daily": r"jeden tag|täglich|chaque jour|tous les jours|cada d[ií]a|todos los días|ogni giorno|tutti i giorni"
+    r"|todos os dias|elke dag|dagelijks",
     "weekly": r"jede woche|wöchentlich|chaque semaine|toutes les semaines|cada semana|todas (?:las|as) semanas"
-    r"|ogni settimana|elke week|wekelijks",
+    r"|ogni settimana|tutte le settimane|elke week|wekelijks",
     r"every \1 hours": r"(?:alle|toutes les|a?\s?cada|ogni|elke) (\d{1,3}) (?:stunden|heures|horas|ore|uur)",
     r"\1 and \2": r"(\p{L}+day) (?:und|et|y|e|en) (\p{L}+day)",
     r"every \1": r"(?:jeden|chaque|tous les|cada|todos l?os|ogni|toda(?:s as)?|elke) (\p{L}+day(?: and \p{L}+day)*)",

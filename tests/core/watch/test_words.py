@@ -67,6 +67,26 @@ def test_a_wish_is_read(text: str, kind: str, rhythm: str):
         ("ogni lunedì alle ore 9", "every Monday at 09:00 (UTC)"),
         ("todas as segundas às 9h", "every Monday at 09:00 (UTC)"),
         ("elke maandag om 9 uur", "every Monday at 09:00 (UTC)"),
+        ("weekdays at 9", "every weekday at 09:00 (UTC)"),
+        ("every working day at 9", "every weekday at 09:00 (UTC)"),
+        ("Monday to Friday at 9", "every weekday at 09:00 (UTC)"),
+        ("every Monday to Friday at 9", "every weekday at 09:00 (UTC)"),
+        ("jeden Werktag um 9 Uhr", "every weekday at 09:00 (UTC)"),
+        ("werktags 9:00", "every weekday at 09:00 (UTC)"),
+        ("von Montag bis Freitag um 9 Uhr", "every weekday at 09:00 (UTC)"),
+        ("chaque jour ouvré à 9h", "every weekday at 09:00 (UTC)"),
+        ("tous les jours ouvrables à 9h", "every weekday at 09:00 (UTC)"),
+        ("du lundi au vendredi à 9h", "every weekday at 09:00 (UTC)"),
+        ("cada día laborable a las 9", "every weekday at 09:00 (UTC)"),
+        ("todos los días hábiles a las 9", "every weekday at 09:00 (UTC)"),
+        ("de lunes a viernes a las 9", "every weekday at 09:00 (UTC)"),
+        ("ogni giorno feriale alle 9", "every weekday at 09:00 (UTC)"),
+        ("tutti i giorni lavorativi alle 9", "every weekday at 09:00 (UTC)"),
+        ("tutti i giorni alle 9", "every day at 09:00 (UTC)"),
+        ("todos os dias úteis às 9h", "every weekday at 09:00 (UTC)"),
+        ("de segunda a sexta às 9h", "every weekday at 09:00 (UTC)"),
+        ("elke werkdag om 9 uur", "every weekday at 09:00 (UTC)"),
+        ("op werkdagen om 9 uur", "every weekday at 09:00 (UTC)"),
     ],
 )
 def test_a_time_is_read_as_people_say_it(said: str, rhythm: str):
@@ -84,6 +104,7 @@ def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
         both, each = say_weekdays((0, 3)), [say_weekdays((day,)) for day in range(7)]
         label = {name: say(wording.BUTTONS[name]) for name in wording.BUTTONS}
         every = say("every {days} at {time} ({zone})", days="", time="", zone="").split()[0]
+        workdays = say("every weekday at {time} ({zone})", time="09:00", zone="").removesuffix(" ()")
     read = [read_wish(words.replace("…", "news.example")) for words in told]
 
     assert [wish.kind for wish in read] == ["watch", "source", "schedule", "list", "stop", "stop"]
@@ -91,6 +112,7 @@ def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
     assert (read[2].rhythm.at, read[2].rhythm.weekdays, read[5].place) == ("09:00", (0,), 1)
     assert read_wish(f"{every} {both} 17:00: Montag?") == read_wish("every Monday and Thursday 17:00: Montag?")
     assert [read_wish(f"{every} {day} 9:00: Montag?").rhythm.weekdays for day in each] == [(day,) for day in range(7)]
+    assert read_wish(f"{workdays}: Montag?") == read_wish("every weekday at 09:00: Montag?")
     assert {name: read_wish(label[name]).kind for name in ("watch", "stop_watching", "keep_watching")} == {
         "watch": "watch", "stop_watching": "stop", "keep_watching": "renew",
     }  # fmt: skip
@@ -107,6 +129,7 @@ def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
         "suivre une formation",
         "sigue lloviendo",
         "jeden Montag laufe ich",
+        "jeden Werktag laufe ich",
         "volgen honden hun baas?",
         "Which watch did Neil Armstrong wear?",
         "watch out for bears",
