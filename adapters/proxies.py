@@ -34,8 +34,8 @@ def authorities() -> SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def capped(kind: type, stream: Any, most: int, too_much: Exception) -> Any:
-    """`stream`, which raises `too_much` behind `most` bytes; `kind` is what streams are in httpx, or in httpx2."""
+def capped(kind: type, stream: Any, most: int, too_much: Exception | None) -> Any:
+    """`stream`, which raises `too_much` or ends behind `most` bytes; `kind` is what streams are in httpx, or httpx2."""
 
     class Capped(kind):  # type: ignore[misc]  # each of the two takes its own alone
         async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -43,6 +43,8 @@ def capped(kind: type, stream: Any, most: int, too_much: Exception) -> Any:
             async for chunk in stream:
                 size += len(chunk)
                 if size > most:
+                    if too_much is None:
+                        return
                     raise too_much
                 yield chunk
 

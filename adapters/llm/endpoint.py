@@ -38,7 +38,8 @@ PURPOSES = (
     "agent", "prose", "rephrase", "idea", "implementation", "freeform", "doctor",
 )  # fmt: skip  # of model calls, as traces name them
 LEAST_WINDOW, MOST_TOKENS = 1024, 10_000_000
-MAX_BODY_BYTES, MAX_ERROR_BYTES = 64_000_000, 1_000_000  # a thousand embeddings in JSON; more than pages of errors
+MAX_BODY_BYTES, MAX_TOLD_BYTES = 64_000_000, 4_000_000  # a thousand embeddings in JSON; all the models of OpenRouter
+MAX_ERROR_BYTES = 1_000_000  # what an error's page says behind it is not read
 MAX_PACKED_BYTES = 256_000  # unpacked, they may be a thousand times as long
 MAX_MESSAGE_CHARS = 300  # of an endpoint's own words in a log line
 _KEY_SHAPE = re.compile(r"\b(sk|key|pk)-[\w*\-]{6,}")
@@ -226,9 +227,11 @@ async def _bounded(response: httpx2.Response) -> None:
     packed = response.headers.get("Content-Encoding", "identity").lower()
     if packed not in ("identity", "gzip", "deflate"):
         raise httpx2.DecodingError(f"packed as {packed} although it was asked not to be", request=response.request)
-    plain = MAX_BODY_BYTES if response.is_success else MAX_ERROR_BYTES
+    told = MAX_BODY_BYTES if response.request.method == "POST" else MAX_TOLD_BYTES
+    plain = told if response.is_success else MAX_ERROR_BYTES
     most = plain if packed == "identity" else MAX_PACKED_BYTES
-    too_much = httpx2.DecodingError(f"more than {most} bytes", request=response.request)
+    is_status_enough = most == MAX_ERROR_BYTES
+    too_much = None if is_status_enough else httpx2.DecodingError(f"more than {most} bytes", request=response.request)
     response.stream = capped(httpx2.AsyncByteStream, response.stream, most, too_much)
 
 

@@ -16,6 +16,7 @@ import pytest
 from adapters.llm.embeddings import OpenAIEmbeddings
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
+from adapters.llm.window import asked_window
 from core.llm.ask_model import complete
 from core.model.errors import ModelError
 from core.model.ports import ChatRequest
@@ -91,14 +92,26 @@ REQUEST = ChatRequest(
 @pytest.mark.parametrize("head", ["500 Sorry", "404 Not Found", "302 Found\r\nLocation: /v2", "200 OK"])
 @pytest.mark.parametrize("is_chat", [True, False], ids=["chat", "embeddings"])
 async def test_a_body_without_end_fills_no_memory(head: str, is_chat: bool, monkeypatch: pytest.MonkeyPatch):
-    """What the SDK reads whole ends after a megabyte of an error, and some of an answer."""
+    """What the SDK reads whole ends after a megabyte of an error, and some of an answer; the status is told."""
     monkeypatch.setattr("adapters.llm.endpoint.MAX_BODY_BYTES", 2_000_000)
+    mend = {"5": "HTTP 500", "4": "check GORKD_", "3": "points to", "2": ""}[head[0]]
 
     async with endless(head) as (chat, embeddings, told):
-        with pytest.raises(ModelError):
+        with pytest.raises(ModelError) as raised:
             await (complete(chat, REQUEST) if is_chat else embeddings.embed(["a swan"]))
 
+    assert mend in raised.value.operator_message
+
     assert told.count(b".") * 65_536 < 20_000_000  # what lies in sockets included
+
+
+async def test_a_list_of_models_without_end_fills_no_memory():
+    """Nor any other of the five answers that may tell of a window; each took 64 MB."""
+    async with endless("200 OK") as (chat, _, told):
+        window = await asked_window(await chat._connection.client(), chat._endpoint)
+
+    assert window == 0
+    assert told.count(b".") * 65_536 < 130_000_000  # four are lists, whose sockets hold some more
 
 
 @pytest.mark.parametrize("packing", ["gzip, gzip", "br"])
