@@ -287,27 +287,31 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
             say("What follows an open question is open too: ask it by itself to keep it, or its files, private."),
             rule="private",
         )
-    thread = job.request.thread or f"{_AFTER}{job.id}"
     is_kept = job.request.is_private or bool(job.request.attachments)
     if "library" in job.request.modes and request.modes == ResearchRequest.modes:  # nobody chose to leave the papers
         request = replace(request, modes=job.request.modes)
     heard = job.created_at + JUST_AFTER
-    return replace(request, scope=job.scope, thread=thread, is_private=is_kept, heard_before=heard)
+    return replace(request, scope=job.scope, thread=talk_of(job), is_private=is_kept, heard_before=heard)
+
+
+def talk_of(job: ResearchJob) -> str:
+    """The conversation of what is said under an answer; answers that a watch gave are each the first of another."""
+    return job.request.thread if job.request.thread and not job.request.watch else f"{_AFTER}{job.id}"
 
 
 async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) -> list[ResearchJob]:
     """The questions of a conversation that began with `following`, oldest first; [] for any other job."""
-    thread = job.request.thread or f"{_AFTER}{job.id}"
+    thread = talk_of(job)
     if not thread.startswith(_AFTER):
         return []
     after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN)
-    return [*await _first_of(thread, job.scope, jobs), *reversed(after)] if after else []
+    return [*await first_of(thread, job.scope, jobs), *reversed(after)] if after else []
 
 
 async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
     moment = job.request.heard_before or job.created_at
     earlier = await jobs.in_thread(job.scope, job.request.thread, before=moment, limit=MAX_TURNS)
-    earlier += await _first_of(job.request.thread, job.scope, jobs)
+    earlier += await first_of(job.request.thread, job.scope, jobs)
     turns: list[Turn] = []  # newest first
     is_new_topic = False  # whether the turn read last began one
     for past in earlier[:MAX_TURNS]:
@@ -328,7 +332,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
     return tuple(reversed(turns))
 
 
-async def _first_of(thread: str, scope: Scope, jobs: JobStore) -> list[ResearchJob]:
+async def first_of(thread: str, scope: Scope, jobs: JobStore) -> list[ResearchJob]:
     """What a conversation began with that only its follow-ups name; [] for other threads, or where it was forgotten."""
     if not thread.startswith(_AFTER):
         return []

@@ -35,7 +35,7 @@ from core.model.ports import JobQueue, Measurement
 from core.model.source import Source
 from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
-from core.pipeline.conversation import conversation_of, read_reply
+from core.pipeline.conversation import conversation_of, first_of, read_reply
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTrace, trace_id_of
 from core.pipeline.work import SILENCE_S, Progress
@@ -337,9 +337,13 @@ class Researcher:
         return job
 
     async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
-        """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
-        found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1)
-        return found[0] if found else None
+        """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about. What a
+        watch has researched is none before it is told.
+        """
+        for job in await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=MAX_LATELY):
+            if not job.request.watch or await self._deps.messages.shown(job.id):
+                return job
+        return next(iter(await first_of(thread, scope, self._deps.jobs)), None)
 
     async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
         """One's own jobs, newest first, of every visibility: to be shown to `asker` alone."""

@@ -59,7 +59,7 @@ from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
-from core.pipeline.conversation import JUST_AFTER
+from core.pipeline.conversation import JUST_AFTER, talk_of
 from core.presentation import wording
 from core.text.saying import say, speak
 
@@ -127,11 +127,11 @@ async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, j
 
     A direct message is one conversation, and so is a thread; in a channel every question begins its own.
     """
-    if not job_id and isinstance(channel, discord.Thread):
-        job_id = await _job_above(channel)
-    if job_id:
+    above = "" if job_id or not isinstance(channel, discord.Thread) else await _job_above(channel)
+    if job_id or above:
         with best_effort(_log.info, "an answer that was replied to is gone"):
-            return (await bot.researcher.job(job_id)).request.thread
+            job = await bot.researcher.job(job_id or above)
+            return talk_of(job) if above else job.request.thread
     if isinstance(channel, discord.Thread | discord.DMChannel):
         return f"discord:{channel.id}"
     return f"discord:{getattr(channel, 'id', 0)}:{asked_id}"

@@ -24,6 +24,7 @@ from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_op
 from adapters.chat.watching import WatchPlace, WatchSaid, last_answer, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.job import ResearchJob, Scope
+from core.pipeline.conversation import talk_of
 from core.pipeline.researcher import Researcher
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import speak
@@ -103,13 +104,13 @@ class Threads:
         known = self._roots.get(team, channel, root_ts)
         if known is not None:
             return known
-        for at, _ in await self.waiting(workspace, said):
+        for at, job in await self.waiting(workspace, said):
             if at.ts == root_ts:
-                return at.conversation
-        job = await self._researcher.job_shown(shown_at(team, channel, root_ts))
-        if job is not None:
-            self._roots.put(team, channel, root_ts, value=job.request.thread)
-        return job.request.thread if job else ""
+                return talk_of(job) if job.request.watch else at.conversation
+        shown = await self._researcher.job_shown(shown_at(team, channel, root_ts))
+        if shown is not None:
+            self._roots.put(team, channel, root_ts, value=talk_of(shown))
+        return talk_of(shown) if shown else ""
 
     async def waiting(self, workspace: Workspace, said: SlackSaid) -> Sequence[tuple[SlackAddress, ResearchJob]]:
         """The jobs whose answers are still to come in the thread of a message. Raises `StoreError`."""

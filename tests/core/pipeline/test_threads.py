@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from core.model.answer import Confidence, JobResult
+from core.model.delivery import Address
 from core.model.errors import ModelUnavailable, PageStatus, ProviderUnavailable
 from core.model.job import Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.source import SourceKind
+from core.pipeline.conversation import talk_of
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -85,6 +87,31 @@ async def test_a_follow_up_is_understood_from_its_thread_by_rules() -> None:
     told = [event.data for event in await deps.events.read(follow_up.id) if event.type == "status"]
     assert any(data["data"].get("understood") == result.understood for data in told)  # type: ignore[union-attr]
     assert (await result_of(deps, elsewhere)).understood == ""
+
+
+async def test_an_answer_that_a_watch_has_not_told_is_not_what_a_thread_is_about() -> None:
+    """N-20: it was researched below the answer that is watched, and nobody has seen it."""
+    deps = house(FakeSearch("web", ATLAS))
+    seen = await ask(deps, "What is the capital of France?")
+    run = await ask(deps, "What is the capital of France?", watch="watch_1", is_fresh=True)
+    researcher = Researcher(deps, Idle())
+    before = await researcher.latest(THREAD, scope=CHANNEL)
+
+    await researcher.note_shown(run.id, [Address("slack", {"ts": "18.1"})])
+
+    assert before == seen
+    assert await researcher.latest(THREAD, scope=CHANNEL) == run
+
+
+async def test_what_follows_an_answer_of_a_watch_leans_on_that_answer() -> None:
+    """N-29: also where another watch has told something since, in the same channel."""
+    deps = house(FakeSearch("web", ATLAS))
+    told = await ask(deps, "What is the capital of France?", watch="watch_1")
+    await ask(deps, "How do swans sleep?", watch="watch_2")
+
+    follow_up = await ask(deps, "And Germany?", thread=talk_of(told))
+
+    assert (await result_of(deps, follow_up)).understood == "What is the capital of Germany?"
 
 
 async def test_the_plan_call_reads_the_thread_fenced_and_makes_the_question_whole() -> None:

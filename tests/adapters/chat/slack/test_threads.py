@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
+from adapters.chat.slack.reply import shown_at
 from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads, watch_wish
 from adapters.chat.slack.translate import SlackSaid
 from adapters.records.tenants import SqlSettings
@@ -195,3 +196,24 @@ async def test_a_guest_has_questions_asked_in_no_channel_but_the_one_they_are_in
 
         assert ("cannot ask there" in told) is is_guest
         assert "I ask this every Monday" in here_too
+
+
+async def test_what_is_said_under_an_answer_of_a_watch_is_about_that_answer():
+    """N-20, N-21: what a command watches in a channel is one conversation by name; each answer is told by itself."""
+    async with lookers() as here:
+        researcher, asked = Researcher(here.deps, Idle()), samples.COMPLETED.request
+        roots = {}
+        for name in ("tides", "swans"):
+            request = replace(asked, scope=Scope("slack:T1", "workspace"), thread=f"slack:{GENERAL}:watch", watch=name)
+            job = await here.deps.jobs.save(replace(samples.COMPLETED, id=f"job_{name}", request=request))
+            await here.deps.jobs.finish(job, samples.RESULT)
+            roots[name] = here.slack.state.says(BOT_USER, GENERAL, "Research Complete").ts
+            await researcher.note_shown(job.id, [shown_at("T1", GENERAL, roots[name])])
+
+        talks = {name: await here.conversation(ts) for name, ts in roots.items()}
+        meant = [await researcher.latest(talk, scope=Scope("slack:T1", "workspace")) for talk in talks.values()]
+        elsewhere = await researcher.latest(talks["tides"], scope=Scope("slack:T1", "channel:C2"))
+
+    assert len(set(talks.values())) == 2
+    assert [job.id for job in meant] == ["job_tides", "job_swans"]
+    assert elsewhere is None
