@@ -18,7 +18,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say_failure
+from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say, say_failure
 from adapters.cli.settings import JobId
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
@@ -47,6 +47,7 @@ from core.presentation.render import (
 from core.text.saying import say as said
 from core.text.saying import say_again, say_published, speaking, spoken
 
+READ_FIRST_S = 20.0  # of own pages of the web; what is not read then is read before the next question
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
 
 
@@ -85,6 +86,7 @@ async def ask_command(
     async with open_researcher() as researcher:
         if follow_up.strip():
             request = following(await researcher.job(follow_up.strip()), request)
+        await researcher.read_first(READ_FIRST_S, say)
         return await _answer(researcher, await researcher.submit(request), as_json=as_json)
 
 
@@ -110,6 +112,7 @@ async def improve_command(
 
 async def _renew(open_researcher: OpenResearcher, how: Renewal, job_id: str, wish: str = "", *, as_json: bool) -> Exit:
     async with open_researcher() as researcher:
+        await researcher.read_first(READ_FIRST_S, say)
         job = await researcher.renewed(how, job_id.strip(), tenant=LOCAL.tenant, feedback=wish)
         return await _answer(researcher, job, as_json=as_json)
 

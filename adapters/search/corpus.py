@@ -159,6 +159,11 @@ class Corpus:
             async with asyncio.timeout(within_s):
                 await self._first.wait()
 
+    async def has_new(self) -> bool:
+        """Whether a place of everybody's has never been read to its end, by any process."""
+        own = [await asyncio.to_thread(_load, self._place(EVERYBODY, one), one) for one in self.own]
+        return any(state.read_at is None for state in own)
+
     def is_unread(self, tenant: str) -> bool:
         """Whether a place of the tenant has not been read to its end yet, as far as this process knows."""
         return any(whose == tenant for whose, _ in self._unread)

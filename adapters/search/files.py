@@ -44,7 +44,7 @@ from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
-from core.presentation.wording import STILL_READING
+from core.presentation.wording import READING_FIRST, STILL_READING
 from core.text.saying import say
 
 if TYPE_CHECKING:
@@ -161,6 +161,12 @@ class FileSearch:
     def unread(self, scope: Scope) -> str:
         seen = [scope.tenant, *([EVERYBODY] if self._is_served(scope.tenant) else [])]
         return say(STILL_READING) if self._corpus is not None and any(map(self._corpus.is_unread, seen)) else ""
+
+    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
+        if self._corpus is not None and await self._corpus.has_new():
+            tell(say(READING_FIRST))
+            self._corpus.start()
+            await self._corpus.ready(within_s)
 
     async def warm_up(self) -> None:
         """Look at the folders, so that the first question need not, and begin to read what lies on the web."""

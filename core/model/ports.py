@@ -54,6 +54,15 @@ def unread(part: object, scope: Scope) -> str:
     return told(scope) if told else ""
 
 
+async def read_first(part: object, within_s: float, tell: Callable[[str], None]) -> None:
+    """Wait for documents that are read beforehand where none of a place are there yet, at most so long; who waits is
+    told of it.
+    """
+    read: Callable[[float, Callable[[str], None]], Awaitable[None]] | None = getattr(part, "read_first", None)
+    if read:
+        await read(within_s, tell)
+
+
 class PageFetcher(Protocol):
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         """The readable page behind `url`. Raises `FetchError`.

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import Measurement, Record, SearchProvider, unread, warm_up
+from core.model.ports import Measurement, Record, SearchProvider, read_first, unread, warm_up
 from core.model.source import SearchHit, SearchQuery
 
 T = TypeVar("T")
@@ -154,6 +154,9 @@ class AroundSearch:
 
     def unread(self, scope: Scope) -> str:
         return unread(self._provider, scope)
+
+    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
+        await read_first(self._provider, within_s, tell)
 
 
 class LimitedSearch(AroundSearch):

@@ -31,7 +31,7 @@ from core.model.job import (
     Scope,
     Steering,
 )
-from core.model.ports import JobQueue, Measurement
+from core.model.ports import JobQueue, Measurement, read_first
 from core.model.source import Source
 from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
@@ -404,6 +404,10 @@ class Researcher:
         for task in (watched := [*self._elsewhere.values()]):
             task.cancel()
         await asyncio.gather(*self._telling, *watched, return_exceptions=True)
+
+    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
+        """Before a question in a process that goes with its answer: what it does not read then is never searched."""
+        await asyncio.gather(*(read_first(one, within_s, tell) for one in self._deps.providers.values()))
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""

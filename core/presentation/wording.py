@@ -196,6 +196,7 @@ STANDS = {
     "unconfirmed": "Not confirmed",
     "no evidence": "No evidence",
 }
+READING_FIRST = "Your own pages of the web are read first; this takes a moment, once."
 STILL_READING = "Your own pages of the web are still being read; what is not read yet was not searched."
 MARKS_EXPLAINED = "✓ the source says so · ◐ only in part, or not confirmed · ↪ moved to the source that says it"
 NOTHING_TO_CHECK = "This message states nothing that could be checked."

@@ -129,6 +129,21 @@ async def test_processes_ask_a_provider_together_no_oftener_than_agreed(tmp_path
     assert any("search of the web gave nothing" in line for line in second.json["answer"]["limitations"])
 
 
+async def test_own_pages_of_the_web_are_read_before_the_first_question_and_told_of(tmp_path: Path) -> None:
+    """N-19: who asks once has them in the answer; whoever asks again does not wait."""
+    async with World.of({"/tides": TIDES, "/coast": COAST}) as world:
+        lists = tmp_path / "pages.txt"
+        lists.write_text("\n".join(world.web.url(path) for path in ("/tides", "/coast")))
+        env = {**world.env(tmp_path / "data", "files"), "GORKD_FILES": str(lists)}
+        first = await ask("--json", "Where is the largest tidal range on Earth?", env=env)
+        second = await ask("--json", "When do spring tides occur?", env=env)
+
+    assert "Bay of Fundy" in first.json["answer"]["summary"]
+    assert not any("still being read" in line for line in first.json["answer"]["limitations"])
+    assert ("are read first" in first.err, "are read first" in second.err) == (True, False)
+    assert "Spring tides" in second.json["answer"]["summary"]
+
+
 @dataclass(frozen=True)
 class Answered:
     """A question that went well; `purposes` are those of the model calls, in order."""
