@@ -85,7 +85,20 @@ _IMPORTANT = regex.compile(
     r"vaccin\w+|symptoms?|side\s+effects?|overdose|patients?|clinical|diagnos\w+|infection|toxic\w*|poison\w*|suicid\w+|allerg\w+|FDA|EMA|"
     r"legal|lawsuit|illegal|law|court|liab\w+|contract|statute|visa|immigration|custody|sentenc(?:e|ing)|"
     r"tax(?:es)?|invest\w*|mortgage|loan|pension|retirement|bankrupt\w*|insurance|interest\s+rate|"
-    r"safe(?:ty)?|hazard\w*|explosive|recall(?:ed)?|emergency|evacuat\w+|electrocut\w+|carbon\s+monoxide)\b",
+    r"safe(?:ty)?|hazard\w*|explosive|recall(?:ed)?|emergency|evacuat\w+|electrocut\w+|carbon\s+monoxide)\b"
+    # The same fields in our other languages, by stems that no other word begins with or, in compounds, ends with.
+    r"|\b(?:dosis|dosierung|posologi\w+|dosaggio|dosagem|dosering|medi[kcz]amen\w+|medic(?:in|ij)\w+|médic\w+"
+    r"|medizin\w*|arznei\w*|f[aá]rma[ck]\w*|behandlung\w*|behandeling\w*|traitement\w*|tratamient\w+|trattament\w+"
+    r"|tratament\w+|th?erapi\w+|thérapi\w+|krankheit\w*|maladies?|enfermedad\w*|malatti\w+|doenças?|ziekte\w*"
+    r"|krebs\w*|cáncer\w*|cancro|kanker\w*|diab[eè]t\w+|schwanger\w*|enceintes?|grossesse\w*|embaraz\w+|gravid[ae]\w*"
+    r"|zwanger\w*|impf\w+|vacun\w+|vaccin\w+|vacina\w*|s[iyí]m?n?ptom\w*|sintom\w+|nebenwirkung\w*|bijwerking\w*"
+    r"|effets? (?:secondaires?|indésirables?)|efectos? (?:secundarios?|adversos?)|effett[oi] collateral[ei]"
+    r"|efeitos? (?:secundários?|colaterais)|giftig\w*|tóxic\w+|tossic\w+|légal\w*|ilegal\w*|illégal\w*|legale?s?|loi"
+    r"|ley|legge|wet(?:telijk|geving)|gesetz\w*|strafbar|urteil|verklag\w+|haftung|steuern?|impôts?|impuest\w+"
+    r"|impost[aeio]s?|belasting\w*|hypothek\w*|hypothèque|hipoteca\w*|mutuo|kredit\w*|rente|retraite|pensi[oó]n\w*"
+    r"|pensioen\w*|versicherung\w*|assurance\w*|seguros?|assicurazion\w+|verzekering\w*|gefährlich|dangereu\w+"
+    r"|peligros\w+|pericolos\w+|perigos\w+|gevaarlijk\w*)\b|\w(?:(?<!ut)recht|steuer|belasting|medikament"
+    r"|versicherung|krankheit|gesetz)\b",
     regex.IGNORECASE,
 )
 _QUOTED = regex.compile(r"[\"“«„]([^\"”»“]{2,60})[\"”»“]")
