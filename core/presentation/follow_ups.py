@@ -18,6 +18,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import QuestionType, ResearchJob
 from core.presentation.render import one_line
 from core.presentation.wording import NO_ANSWER, OTHER_LANGUAGE
+from core.tenancy.settings import EVERYTHING, SourcePolicy
 from core.text.injection import is_instruction
 from core.text.language import KNOWN, language_of
 from core.text.saying import ENGLISH, LANGUAGES, say, speaking
@@ -127,21 +128,37 @@ def _plain(question: str) -> str:
 
 
 MAX_NAMED = 4  # queries; more is not read
+MAX_SITES = 6
+RESTRICTED = (
+    "Only these sources count here: {sources}. Others may count elsewhere; an admin can change it in the settings."
+)
 SEARCHED = "Searched for {queries} in {places}."
 ADVICE = "Try naming the subject in full, asking one thing at a time, or leaving out a date or a place."
 
 
-def no_answer(language: str, queries: Sequence[str], providers: Sequence[str], *, is_foreign: bool = False) -> str:
+def no_answer(
+    language: str,
+    queries: Sequence[str],
+    providers: Sequence[str],
+    *,
+    is_foreign: bool = False,
+    policy: SourcePolicy = EVERYTHING,
+) -> str:
     """With what was searched for and where, where anything was. `language` is a code; English for an unknown one.
 
-    `is_foreign` says that rules alone would have had to bring words of two languages together.
+    `is_foreign` says that rules alone would have had to bring words of two languages together; `policy` is what counts
+    as a source there.
     """
     with speaking(language):
         named = ", ".join(f'"{query}"' for query in queries[:MAX_NAMED])
         places = ", ".join(map(say_place, places_of(providers)))
         searched = say(SEARCHED, queries=named, places=places) if providers else ""
         why = say(OTHER_LANGUAGE) if is_foreign else ""
-        return " ".join(filter(None, (say(NO_ANSWER), why, searched)))
+        counts = [*map(say_place, places_of(policy.providers)), *policy.allow]
+        counts = counts[:MAX_SITES] + [say("{number} more", number=len(counts) - MAX_SITES)] * (len(counts) > MAX_SITES)
+        counts += [say("primary sources")] * policy.primary_only
+        limited = say(RESTRICTED, sources=", ".join(counts)) if counts else ""
+        return " ".join(filter(None, (say(NO_ANSWER), why, searched, limited)))
 
 
 def advice_in(language: str) -> str:

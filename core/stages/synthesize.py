@@ -386,8 +386,9 @@ def _insufficient(
     language, searched = language_of(job), found.search_metadata
     read = {detect_language(source.content[:600]) for source in found.sources} or {ENGLISH}
     is_foreign = deps.model is None and job.intent.language not in read
+    said = partial(no_answer, is_foreign=is_foreign, policy=job.request.policy)
     return ResearchAnswer(
-        summary=no_answer(language, searched.queries_executed, searched.providers_used, is_foreign=is_foreign),
+        summary=said(language, searched.queries_executed, searched.providers_used),
         detail=advice_in(language),
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=(say("no source that was read answers this"),),

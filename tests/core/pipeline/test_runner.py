@@ -23,6 +23,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.stages.synthesize import LATE_NOTICE, NOT_DIRECT, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
+from core.tenancy.settings import SourcePolicy
 from core.text.saying import say, speaking
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
@@ -186,6 +187,14 @@ async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_s
     assert QUESTION in done["answer"]["summary"]
     assert "in web." in done["answer"]["summary"]
     assert done["citations"] == []
+
+
+async def test_where_only_some_sources_count_no_answer_says_so() -> None:
+    """N-19: a page that would have answered was found, and does not count there."""
+    done = final(await research(make_deps(search=[cat_search()]), policy=SourcePolicy(allow=("who.int",))))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    assert "Only these sources count here: who.int." in done["answer"]["summary"]
 
 
 ENGLISH_PAGE = hit(
