@@ -253,7 +253,9 @@ class DiscordReply:
                 return await self._try(send, payload, *rest)
             if self.files and payload.job_id and (is_too_large or exc.code == MISSING_PERMISSIONS):
                 raise FilesRefused(str(exc)) from exc
-            self.is_dismissed = exc.code == UNKNOWN_MESSAGE
+            # Its only reader has dismissed it, or somebody has removed it twice; once, it comes again.
+            is_again = not self.spot.can_post or self.tried.startswith("a")
+            self.is_dismissed = self.is_dismissed or (exc.code == UNKNOWN_MESSAGE and is_again)
             if exc.code in GONE or exc.code == MISSING_PERMISSIONS:
                 raise AddressDead(str(exc)) from exc
             raise

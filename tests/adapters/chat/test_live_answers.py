@@ -700,6 +700,21 @@ async def test_a_forgotten_job_is_said_to_be_gone() -> None:
     assert world.board.last_words() == ["refusal: There is no such job, or it is not yours to see."]
 
 
+async def test_a_message_that_went_with_its_forgotten_job_does_not_come_again() -> None:
+    """N-11: else what was taken away would be shown anew."""
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
+    reply = BoardReply(world.board, faults=[AddressDead("deleted")] * 9)
+    job = await world.researcher.submit(REQUEST)
+    await world.researcher.attach(job.id, reply.address)
+    await tables.execute("DELETE FROM jobs")  # as the archive does
+
+    await world.bot().follow(job, reply)
+
+    assert world.board.shown == {}
+
+
 @pytest.mark.parametrize(("seconds", "pings"), [(29, 0), (31, 1)], ids=["short", "long"])
 async def test_who_waited_over_half_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
     """An edit notifies nobody."""

@@ -189,6 +189,26 @@ async def test_a_question_that_is_taken_back_while_the_records_are_away_is_never
     assert house.discord.replies_to(asked) == []
 
 
+async def test_a_message_that_a_moderator_deletes_comes_again_once(house: House):
+    """As in Slack: who asked still waits for the answer. What is deleted again stays away."""
+    house.hang_at("answer")
+    asked = ask(house, "message")
+    first = await house.running(asked)
+    house.discord.delete(first)
+    second = await house.running(asked)
+    twice = ask(house, "message")
+    house.discord.delete(await house.running(twice))
+    again = await house.running(twice)
+
+    house.discord.delete(again)
+    house.discord.say("@gorkd cancel")
+    ended = await house.final(asked)
+    house.at_rest()
+
+    assert ended.id == second.id != first.id
+    assert house.discord.replies_to(twice) == []
+
+
 async def test_a_thread_that_was_made_although_discord_failed_is_used(house: House):
     """5xx after the effect: 160004 on the second try means that it is there."""
     for number in range(11):

@@ -7,11 +7,12 @@ import json
 
 import pytest
 
-from tests.adapters.chat.slack.house import PUBLIC_URL, SlackHouse
+from tests.adapters.chat.slack.house import COMPLETE, PUBLIC_URL, SlackHouse
 from tests.adapters.durable.outside import QUESTION, USUAL, hang_at, heal
 from tests.loopback.openai_responders import ChatCall, by_schema, tokenise
 from tests.loopback.openai_responders import Fault as ModelFault
 from tests.loopback.slack_api import Fault
+from tests.loopback.slack_state import BOT_USER
 from tests.shared_data import shared_data
 
 ACK_S = 1.0
@@ -165,6 +166,23 @@ async def test_deleted_message_is_replaced_once(either: SlackHouse) -> None:
 
     assert ended.ts != placeholder.ts
     assert len(either.slack.state.of_bot(channel)) == 1
+
+
+async def test_an_answer_to_a_channel_that_the_bot_was_taken_out_of_comes_in_direct_messages(
+    either: SlackHouse,
+) -> None:
+    """Nothing is lost; what stood in the channel can no longer be changed by us."""
+    ada, channel = either.newcomer()
+    either.world.model.first_token_s = 2.0
+    await either.slack.mentions(ada, channel, "Which tides does the Moon cause alone?")
+    await either.slack.until(lambda: either.slack.state.of_bot(channel))
+
+    either.slack.state.channels[channel].members.discard(BOT_USER)
+    answer = await either.ended(f"D{ada}")
+    either.world.model.first_token_s = 0.0
+
+    assert COMPLETE in answer.text
+    assert either.endings(channel) == []
 
 
 @pytest.mark.slow
