@@ -106,15 +106,18 @@ def read_page(document: object, number: int) -> ReadPage:
 
 def is_picture(page: PdfPage, area: float) -> bool:
     """Whether pictures cover most of the page."""
+    return sum(covered for covered, _ in pictures_of(page)) >= SCAN_SHARE * area > 0
+
+
+def pictures_of(page: PdfPage) -> Iterator[tuple[float, int]]:
+    """Each as often as it is drawn: the area it covers, in points², and its own pixels."""
     import pypdfium2.raw as pdfium
 
-    covered = 0.0
-    sides = [ctypes.c_float() for _ in range(4)]
+    sides, size = [ctypes.c_float() for _ in range(4)], [ctypes.c_uint() for _ in range(2)]
     for drawn in page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,)):
-        if pdfium.FPDFPageObj_GetBounds(drawn, *sides):
+        if pdfium.FPDFPageObj_GetBounds(drawn, *sides) and pdfium.FPDFImageObj_GetImagePixelSize(drawn, *size):
             left, bottom, right, top = (side.value for side in sides)
-            covered += (right - left) * (top - bottom)
-    return covered >= SCAN_SHARE * area > 0
+            yield (right - left) * (top - bottom), size[0].value * size[1].value
 
 
 def _runs(text_page: object) -> Iterator[list[_Char]]:

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import NoText, find_tesseract
@@ -29,6 +29,7 @@ from adapters.pages.pdf.lines import (
     ReadPage,
     is_picture,
     open_pdf,
+    pictures_of,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 DPI = 300  # what tesseract is trained on (tessdoc, ImproveQuality)
 MAX_SCAN_PX = 5_000  # of a scan that is larger than A3
+MAX_DRAWN_PX = (
+    300_000_000  # of all pictures of a page, each as often as it is drawn: ten seconds; a scan has 10 million
+)
 MIN_CONFIDENCE = 30.0  # 0…100; below it stand stains and the letters of drawings
 MAX_LANGUAGES = 4  # each costs as much time as the first
 _SAME_SIZE = (0.75, 1.3)  # times the usual height of a line; what is between is of that size
@@ -63,10 +67,15 @@ def ocr_page(document: object, number: int, read: ReadPage, *, until: float) -> 
 
 
 def ocr_words(document: object, number: int, *, within_s: float) -> list[Word]:
-    """The words of page `number`, from 0, in reading order. Raises `OSError`, `subprocess.SubprocessError`."""
+    """The words of page `number`, from 0, in reading order. Raises `OSError`, `subprocess.SubprocessError`, and
+    `ValueError` for a page that takes too long to draw.
+    """
     with closing(document[number]) as page:  # type: ignore[index]
         width, height = page.get_size()
         scale = min(DPI / 72, MAX_SCAN_PX / max(width, height, 1.0))
+        sizes = accumulate(max(covered * scale**2, pixels) for covered, pixels in pictures_of(page))
+        if any(drawn > MAX_DRAWN_PX for drawn in sizes):
+            raise ValueError(f"page {number + 1} draws pictures over and over")
         picture = page.render(scale=scale, may_draw_forms=False, grayscale=True).to_pil().convert("L")
     return list(_words(_read(picture, round(scale * 72), within_s), scale, height))
 

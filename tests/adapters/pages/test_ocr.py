@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,11 +23,12 @@ from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import PaperUnreadable
 from core.model.source import READ_BY_OCR
 from tests.adapters.durable.tables import until
-from tests.adapters.pages.pdf_files import column, pdf_of
+from tests.adapters.pages.pdf_files import column, file_of, pdf_of
 from tests.adapters.pages.test_picture import marked_rows
 
 needs_tesseract = pytest.mark.skipif(not find_tesseract(), reason="no tesseract: apt-get install tesseract-ocr")
 SENTENCE = "The tidal range of the estuary was 6.1 metres in March."
+PACKED = "/Length %d /Filter /FlateDecode >>\nstream\n%b\nendstream"
 TITLE = (60.0, 740.0, 24.0, "Tides in Long Estuaries")
 FIRST = [TITLE, *column(["Anna Berg and Tom Reed", "We measured how far the water rises.", SENTENCE], size=13)]
 SECOND = column(["The second page of this report is about wind.", "It blew from the west for nine days."], size=13)
@@ -99,6 +101,33 @@ async def test_a_scan_without_ocr_says_what_would_help() -> None:
     assert "it is a scan, and no OCR is installed to read it" in refused.value.user_message
     assert "tesseract-ocr" in refused.value.user_message
     assert mixed.gap.startswith("page 2 is a scan and was not read (")
+
+
+@needs_tesseract
+async def test_a_page_that_draws_a_picture_over_and_over_costs_no_time_and_is_named(files: PaperFiles) -> None:
+    """Each takes a third of a second; the pages around it are read."""
+    sheet, draws = zlib.compress(b"\x80" * 2480 * 3508), zlib.compress(b"q 600 0 0 800 0 0 cm /S Do Q\n" * 20_000)
+    told = f"BT /F 13 Tf 60 700 Td ({SENTENCE}) Tj ET".encode()
+    named = "/Resources << /Font << /F 6 0 R >> /XObject << /S 5 0 R >> >>"
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] {named}"
+    drawn = f"<< /Subtype /Image /Width 2480 /Height 3508 /ColorSpace /DeviceGray /BitsPerComponent 8 {PACKED}"
+    flood = file_of(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Count 2 /Kids [3 0 R 4 0 R] >>",
+            f"{page} /Contents 7 0 R >>".encode(),
+            f"{page} /Contents 8 0 R >>".encode(),
+            drawn.encode() % (len(sheet), sheet),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Length %d >>\nstream\n%b\nendstream" % (len(told), told),
+            f"<< {PACKED}".encode() % (len(draws), draws),
+        ]
+    )
+
+    read = await files.read("flood.pdf", flood)
+
+    assert "6.1 metres in March" in read.text
+    assert read.gap.startswith("page 2 is a scan and was not read")
 
 
 @needs_tesseract
