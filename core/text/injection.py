@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 
@@ -78,6 +78,16 @@ _ALIKE = str.maketrans(
     "aAcCeEoOpPxXyYiIjJsShdqwlkKmMtThHbBaAoOvNpPiIkKtTuYxXeEnHwBMZnouigiaabcdefghijklmnoprstuvwyz",
 ) | dict.fromkeys(range(0x300, 0x370))
 _LIKE_LATIN = regex.compile(rf"\b(?=\w*\p{{Latin}})\w*[{''.join(map(chr, _ALIKE))}]\w*")
+# Of the words of an order what follows their first letter, looked for in every page: letters set apart, whose words are
+# told by wider gaps or by what an order begins with, and digits for letters.
+_TOLD_APART = [case(" ".join(word)) for word in ("gnore", "nstruct", "isregard") for case in (str.lower, str.upper)]
+_TOLD_IN_DIGITS = ("gnore", "nstruct", "isregard")
+_APART = regex.compile(r"(?<!\w)\p{L}(?:[ \xa0]{1,4}\p{L}(?!\w)){4,}")
+_WORDS_APART = regex.compile(
+    r"ignore|disregard|forget|override|reveal|print|repeat|(?<=ignore|disregard|forget|override)(?:all|any|the|your|my)"
+    r"|previous|prior|above|earlier|system|instructions?|prompts?|rules|guidelines|commands",
+    regex.IGNORECASE,
+)
 _LONGEST_ORDER = 12
 _REACH = 120  # characters from an order to what it is about, within a sentence
 _CLAUSE_END = regex.compile(r"[.!?\n]")
@@ -130,6 +140,31 @@ def without_quoted(sentence: str, before: str = "") -> str:
 
 @kept_by_length
 def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
+    found = sorted(span for reading in (text, *_spelled_plainly(text)) for span in _orders_in(reading))
+    merged: list[tuple[int, int]] = []
+    for start, end in found:  # another reading may part its sentences otherwise
+        overlapped = merged.pop() if merged and start < merged[-1][1] else (start, end)
+        merged.append((overlapped[0], max(overlapped[1], end)))
+    return tuple(merged)
+
+
+def _spelled_plainly(text: str) -> Iterator[str]:
+    """As long as the text, which has letters set apart, or digits for letters, in an order's words; else nothing."""
+    if any(word in text for word in _TOLD_APART):
+        yield _APART.sub(lambda run: _joined(run[0]).ljust(len(run[0])), text)
+    spelled = text
+    for digit, letter in zip("013457$", "oieasts", strict=True):
+        spelled = spelled.replace(digit, letter)
+    if any(spelled.count(word) > text.count(word) for word in _TOLD_IN_DIGITS):
+        yield spelled
+
+
+def _joined(run: str) -> str:
+    words = (regex.sub(r"\s", "", word) for word in regex.split(r"\s{2,}", run))
+    return " ".join(" ".join(_WORDS_APART.sub(r" \g<0> ", word) for word in words).split())
+
+
+def _orders_in(text: str) -> tuple[tuple[int, int], ...]:
     sentences = sentences_of(text)
     flagged: set[int] = set()
     for place in _candidates(sentences):
