@@ -377,6 +377,7 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
         within_s=within_s,
         script=lambda: _script(work, state, sound),
         stopped_because=stopped_because,
+        falls_short=lambda claims: _covers_nothing(settled(state, claims)),
     )
     retracted = [source for source in sources if is_retracted(source)]
     return replace(
@@ -388,6 +389,12 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
             *answer.limitations,
         ),
     )
+
+
+def _covers_nothing(state: DeepState) -> str:
+    """Why what is told answers nothing of what the question needs; "" where it does."""
+    is_covered = any(item.coverage is not Coverage.UNSATISFIED for item in state.checklist)
+    return "" if is_covered or not state.checklist else say("nothing that the question needs was found")
 
 
 def gaps(state: DeepState) -> list[str]:

@@ -76,8 +76,10 @@ async def answer_question(
     script: Callable[[], Script] | None = None,
     stopped_because: str = "",
     begun: Begun | None = None,
+    falls_short: Callable[[Sequence[Claim]], str] | None = None,
 ) -> ResearchAnswer:
-    """The answer within `within_s` seconds; `usage` is what earlier model calls of the job cost.
+    """The answer within `within_s` seconds; `usage` is what earlier model calls of the job cost. `falls_short` says of
+    the claims that are shown why they do not answer, "" where they may.
 
     `script` is what a mode lets its writer read and do, run in a thread; `stopped_because` says why the search
     for sources ended early; `begun` is the summary where it is being written already. Raises `ModelError` when the
@@ -98,6 +100,7 @@ async def answer_question(
         except ModelError as exc:
             draft = await _shown_before(job, found.sources, deps, progress, exc, script=script, ends_at=ends_at)
     draft.stopped_because = draft.stopped_because or stopped_because
+    draft.unanswered = draft.unanswered or (falls_short(_grounded(draft).claims) if falls_short else "")
     answer = conclude(job, found, deps, draft)
     metadata = usage_metadata(deps, [*usage, *draft.all_usage], seconds=perf_counter() - started)
     return replace(answer, metadata=metadata)

@@ -360,6 +360,19 @@ async def test_all_providers_down_fails_the_job():
     assert ran.job.error.code == "SEARCH_FAILED"
 
 
+async def test_an_answer_that_covers_no_point_of_its_checklist_is_low_and_says_so_first(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """D23: its sentences may each be supported; what the question needs is not told."""
+    monkeypatch.setattr("core.deep.research.settled", lambda state, claims: state)  # as where no fact is told
+
+    answer = (await research(deep_deps(model=scripted(coverage=coverage(*["unsatisfied"] * 3))))).result.answer
+
+    assert answer.confidence == "low"
+    assert answer.confidence_reasons[0] == "nothing that the question needs was found"
+    assert answer.limitations[0].startswith("Not found")
+
+
 async def test_nothing_found_is_an_honest_answer():
     """D11: the answer says what was searched for; no fact is made up."""
     ran = await research(deep_deps(search=(pubmed(), tavily())))
