@@ -308,8 +308,8 @@ class LiveAnswers(LivingMessages[Payload]):
         if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
             snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
         try:
-            still = partial(self._researcher.job, live.job.id)
-            await tried(live.reply, self._drawn(live, snapshot), live.job.id, self._pace, still=still)
+            await self._researcher.job(live.job.id)  # what was forgotten, and so taken away, is not posted anew
+            await tried(live.reply, self._drawn(live, snapshot), live.job.id, self._pace)
         except StoppedByPerson:
             with best_effort(_log.warning, "not cancelled", job=live.job.id):
                 await self._researcher.cancel(live.job.id)
@@ -462,19 +462,14 @@ async def place(
     *,
     may_repost: bool,
     within_s: float | None = None,
-    still: Callable[[], Awaitable[object]] | None = None,
 ) -> None:
-    """In the message, else in a new one, unless `still` raises: it may have gone because its job was forgotten. Raises
-    what the platform raises.
-    """
+    """In the message, else in a new one. Raises what the platform raises."""
     async with asyncio.timeout(within_s or pace.edit_timeout_s):
         try:
             await reply.edit(payload)
         except (FilesRefused, StoppedByPerson):
             raise
         except AddressDead:
-            if still is not None:
-                await still()
             await reply.repost(payload, key)
         except Exception:  # whatever the platform raised
             if not may_repost:
@@ -483,20 +478,12 @@ async def place(
 
 
 async def tried(
-    reply: ChatReply[Payload],
-    payload: Payload,
-    key: str,
-    pace: EditPace,
-    *,
-    within_s: float | None = None,
-    still: Callable[[], Awaitable[object]] | None = None,
+    reply: ChatReply[Payload], payload: Payload, key: str, pace: EditPace, *, within_s: float | None = None
 ) -> bool:
-    """Whether it is shown, in the message or in a new one, or nothing ever can be there. Raises `StoppedByPerson`, and
-    `JobNotFound` of `still`.
-    """
+    """Whether it is shown, in the message or in a new one, or nothing ever can be there. Raises `StoppedByPerson`."""
     try:
-        await place(reply, payload, key, pace, may_repost=False, within_s=within_s, still=still)
-    except (StoppedByPerson, JobNotFound):
+        await place(reply, payload, key, pace, may_repost=False, within_s=within_s)
+    except StoppedByPerson:
         raise
     except AddressDead:
         _log.error("no place is left for a message", extra={"key": key})

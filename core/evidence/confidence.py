@@ -536,10 +536,10 @@ def _in_vain(found: SourceCollection) -> Iterator[str]:
         return
     one = "{number} source was read and does not answer it: {places}."
     many = "{number} sources were read and do not answer it: {places}."
-    yield say_many(one, many, len(found.sources), places=_listed(places))
+    yield say_many(one, many, len(found.sources), places=listed(places))
 
 
-def _listed(places: Sequence[str]) -> str:
+def listed(places: Sequence[str]) -> str:
     more = [say("{number} more", number=len(places) - MAX_PLACES)] if len(places) > MAX_PLACES else []
     return ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
 
@@ -553,7 +553,7 @@ def _left_out(found: SourceCollection) -> Iterator[str]:
     of_pages = say_many("of {number} page", "of {number} pages", max(search.pages_read + search.pages_failed, few))
     one = "{number} {of_pages} was left out, for sharing next to no word with the question: {places}."
     many = "{number} {of_pages} were left out, for sharing next to no word with the question: {places}."
-    yield say_many(one, many, few, of_pages=of_pages, places=_listed([*dict.fromkeys(search.left_out)]))
+    yield say_many(one, many, few, of_pages=of_pages, places=listed([*dict.fromkeys(search.left_out)]))
 
 
 def _abstracts(used: Sequence[Source]) -> Iterator[str]:

@@ -55,9 +55,7 @@ def unread(part: object, scope: Scope) -> str:
 
 
 async def read_first(part: object, within_s: float, tell: Callable[[str], None]) -> None:
-    """Wait for documents that are read beforehand where none of a place are there yet, at most so long; who waits is
-    told of it.
-    """
+    """Wait for places of documents that nobody has read yet, and tell so."""
     read: Callable[[float, Callable[[str], None]], Awaitable[None]] | None = getattr(part, "read_first", None)
     if read:
         await read(within_s, tell)

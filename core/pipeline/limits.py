@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import Measurement, Record, SearchProvider, read_first, unread, warm_up
+from core.model.ports import Measurement, Record, SearchProvider
 from core.model.source import SearchHit, SearchQuery
 
 T = TypeVar("T")
@@ -149,14 +149,8 @@ class AroundSearch:
         self._provider = provider
         self.name, self.strength = provider.name, provider.strength
 
-    async def warm_up(self) -> None:
-        await warm_up(self._provider)
-
-    def unread(self, scope: Scope) -> str:
-        return unread(self._provider, scope)
-
-    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
-        await read_first(self._provider, within_s, tell)
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._provider, name)
 
 
 class LimitedSearch(AroundSearch):

@@ -12,6 +12,7 @@ from functools import cache
 
 import regex
 
+from core.evidence.confidence import listed
 from core.evidence.grounding import BY_OCR, VERBATIM
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
@@ -128,7 +129,6 @@ def _plain(question: str) -> str:
 
 
 MAX_NAMED = 4  # queries; more is not read
-MAX_SITES = 6
 RESTRICTED = (
     "Only these sources count here: {sources}. Others may count elsewhere; an admin can change it in the settings."
 )
@@ -154,10 +154,9 @@ def no_answer(
         places = ", ".join(map(say_place, places_of(providers)))
         searched = say(SEARCHED, queries=named, places=places) if providers else ""
         why = say(OTHER_LANGUAGE) if is_foreign else ""
-        counts = [*map(say_place, places_of(policy.providers)), *policy.allow]
-        counts = counts[:MAX_SITES] + [say("{number} more", number=len(counts) - MAX_SITES)] * (len(counts) > MAX_SITES)
-        counts += [say("primary sources")] * policy.primary_only
-        limited = say(RESTRICTED, sources=", ".join(counts)) if counts else ""
+        primary = [say("primary sources")] if policy.primary_only else []
+        count = [*primary, *map(say_place, places_of(policy.providers)), *policy.allow]
+        limited = say(RESTRICTED, sources=listed(count)) if count else ""
         return " ".join(filter(None, (say(NO_ANSWER), why, searched, limited)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import regex
 
@@ -15,7 +16,7 @@ from core.model.config import MAX_QUERY_CHARS, Lifetime
 from core.model.errors import InvalidQuery
 from core.model.job import QueryIntent, QuestionType, TimeConstraint
 from core.text.injection import without_quoted
-from core.text.language import detect_language
+from core.text.language import detect_language, told_beside
 from core.text.numbers import MONTHS
 from core.text.saying import ENGLISH, say
 from core.text.sentences import split_sentences
@@ -79,28 +80,6 @@ _DATE = regex.compile(
     regex.I,
 )
 _ISO_DATE = regex.compile(r"\b(?:1\d|20)\d{2}-\d{2}(?:-\d{2})?\b")
-# Fields where a wrong answer hurts: several providers are asked (S003-06).
-_IMPORTANT = regex.compile(
-    r"\b(?:dos(?:e|age|ing)|drugs?|medic(?:al|ine|ation|ations)|treatment|therap(?:y|ies)|disease|cancer|tumou?r|diabet\w+|pregnan\w+|surgery|"
-    r"vaccin\w+|symptoms?|side\s+effects?|overdose|patients?|clinical|diagnos\w+|infection|toxic\w*|poison\w*|suicid\w+|allerg\w+|FDA|EMA|"
-    r"legal|lawsuit|illegal|law|court|liab\w+|contract|statute|visa|immigration|custody|sentenc(?:e|ing)|"
-    r"tax(?:es)?|invest\w*|mortgage|loan|pension|retirement|bankrupt\w*|insurance|interest\s+rate|"
-    r"safe(?:ty)?|hazard\w*|explosive|recall(?:ed)?|emergency|evacuat\w+|electrocut\w+|carbon\s+monoxide)\b"
-    # The same fields in our other languages, by stems that no other word begins with or, in compounds, ends with.
-    r"|\b(?:dosis|dosierung|posologi\w+|dosaggio|dosagem|dosering|medi[kcz]amen\w+|medic(?:in|ij)\w+|médic\w+"
-    r"|medizin\w*|arznei\w*|f[aá]rma[ck]\w*|behandlung\w*|behandeling\w*|traitement\w*|tratamient\w+|trattament\w+"
-    r"|tratament\w+|th?erapi\w+|thérapi\w+|krankheit\w*|maladies?|enfermedad\w*|malatti\w+|doenças?|ziekte\w*"
-    r"|krebs\w*|cáncer\w*|cancro|kanker\w*|diab[eè]t\w+|schwanger\w*|enceintes?|grossesse\w*|embaraz\w+|gravid[ae]\w*"
-    r"|zwanger\w*|impf\w+|vacun\w+|vaccin\w+|vacina\w*|s[iyí]m?n?ptom\w*|sintom\w+|nebenwirkung\w*|bijwerking\w*"
-    r"|effets? (?:secondaires?|indésirables?)|efectos? (?:secundarios?|adversos?)|effett[oi] collateral[ei]"
-    r"|efeitos? (?:secundários?|colaterais)|giftig\w*|tóxic\w+|tossic\w+|légal\w*|ilegal\w*|illégal\w*|legale?s?|loi"
-    r"|ley|legge|wet(?:telijk|geving)|gesetz\w*|strafbar|urteil|verklag\w+|haftung|steuern?|impôts?|impuest\w+"
-    r"|impost[aeio]s?|belasting\w*|hypothek\w*|hypothèque|hipoteca\w*|mutuo|kredit\w*|rente|retraite|pensi[oó]n\w*"
-    r"|pensioen\w*|versicherung\w*|assurance\w*|seguros?|assicurazion\w+|verzekering\w*|gefährlich|dangereu\w+"
-    r"|peligros\w+|pericolos\w+|perigos\w+|gevaarlijk\w*)\b|\w(?:(?<!ut)recht|steuer|belasting|medikament"
-    r"|versicherung|krankheit|gesetz)\b",
-    regex.IGNORECASE,
-)
 _QUOTED = regex.compile(r"[\"“«„]([^\"”»“]{2,60})[\"”»“]")
 _NAME = regex.compile(
     r"\b\p{Lu}[\p{L}\p{N}.&'’\-]*(?:\s+(?:of|the|de|von|van|der|and|&)?\s*\p{Lu}[\p{L}\p{N}.&'’\-]*)*"
@@ -137,8 +116,14 @@ def parse_intent(query: str) -> QueryIntent:
         entities=_entities(query, language),
         time_constraint=_time_constraint(query),
         language=language,
-        importance="high" if _IMPORTANT.search(query) else "normal",
+        importance="high" if _important().search(query) else "normal",
     )
+
+
+@cache
+def _important() -> regex.Pattern[str]:
+    told = told_beside(__package__, "importance.toml")
+    return regex.compile("|".join(told.values()).replace("\n", ""), regex.IGNORECASE)
 
 
 def _is_controlled(query: str) -> bool:

@@ -78,10 +78,9 @@ _ALIKE = str.maketrans(
     "aAcCeEoOpPxXyYiIjJsShdqwlkKmMtThHbBaAoOvNpPiIkKtTuYxXeEnHwBMZnouigiaabcdefghijklmnoprstuvwyz",
 ) | dict.fromkeys(range(0x300, 0x370))
 _LIKE_LATIN = regex.compile(rf"\b(?=\w*\p{{Latin}})\w*[{''.join(map(chr, _ALIKE))}]\w*")
-# Of the words of an order what follows their first letter, looked for in every page: letters set apart, whose words are
-# told by wider gaps or by what an order begins with, and digits for letters.
-_TOLD_APART = [case(" ".join(word)) for word in ("gnore", "nstruct", "isregard") for case in (str.lower, str.upper)]
-_TOLD_IN_DIGITS = ("gnore", "nstruct", "isregard")
+# Of an order's words what follows their first letter; their letters may be set apart, which words begin is told then.
+_TOLD = ("gnore", "nstruct", "isregard")
+_TOLD_APART = [case(" ".join(word)) for word in _TOLD for case in (str.lower, str.upper)]
 _APART = regex.compile(r"(?<!\w)\p{L}(?:[ \xa0]{1,4}\p{L}(?!\w)){4,}")
 _WORDS_APART = regex.compile(
     r"ignore|disregard|forget|override|reveal|print|repeat|(?<=ignore|disregard|forget|override)(?:all|any|the|your|my)"
@@ -155,7 +154,7 @@ def _spelled_plainly(text: str) -> Iterator[str]:
     spelled = text
     for digit, letter in zip("013457$", "oieasts", strict=True):
         spelled = spelled.replace(digit, letter)
-    if any(spelled.count(word) > text.count(word) for word in _TOLD_IN_DIGITS):
+    if any(spelled.count(word) > text.count(word) for word in _TOLD):
         yield spelled
 
 

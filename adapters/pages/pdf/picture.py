@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 DPI = 300  # what tesseract is trained on (tessdoc, ImproveQuality)
 MAX_SCAN_PX = 5_000  # of a scan that is larger than A3
-MAX_DRAWN_PX = (
-    300_000_000  # of all pictures of a page, each as often as it is drawn: ten seconds; a scan has 10 million
-)
+MAX_DRAWN_PX = 300_000_000  # of a page's pictures, each as often as it is drawn: ten seconds; a scan has 10 million
 MIN_CONFIDENCE = 30.0  # 0…100; below it stand stains and the letters of drawings
 MAX_LANGUAGES = 4  # each costs as much time as the first
 _SAME_SIZE = (0.75, 1.3)  # times the usual height of a line; what is between is of that size

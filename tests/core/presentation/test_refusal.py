@@ -25,7 +25,7 @@ def test_refusal_says_what_was_searched_and_where(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_refusal_says_that_only_some_sources_count_there(language: str) -> None:
-    """N-19: who asks in a channel with a lens knows nothing of it; six sites at most are named."""
+    """N-19: who asks in a channel with a lens knows nothing of it; five of them at most are named."""
     lens = SourcePolicy(("files",), tuple(f"site{number}.example" for number in range(9)), ("bad.example",), True)
 
     said = no_answer(language, *SEARCHED, policy=lens).removeprefix(no_answer(language, *SEARCHED))
@@ -33,8 +33,8 @@ def test_refusal_says_that_only_some_sources_count_there(language: str) -> None:
     with speaking(language):
         assert say("the local files") in said
         assert say("primary sources") in said
-    assert [f"site{number}.example" in said for number in (0, 4, 5, 8)] == [True, True, False, False]
-    assert "4" in said
+    assert [f"site{number}.example" in said for number in (0, 2, 3, 8)] == [True, True, False, False]
+    assert say("{number} more", number=6).split()[0] in said
     assert "bad.example" not in said
     assert no_answer(language, *SEARCHED, policy=SourcePolicy(block=("bad.example",))) == no_answer(language, *SEARCHED)
 
