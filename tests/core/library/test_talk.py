@@ -68,68 +68,65 @@ TO_STATE = {
 }
 
 
-@pytest.mark.parametrize("start", list(State))
-@pytest.mark.parametrize(
-    ("line", "end"),
-    [
-        ("find tides", State.SELECT_NEW),
-        ("find nothing at all", State.INITIAL),
-        ("sem-search the tides of the oceans", State.SEM_SEARCH),
-        ("sem-search xylophone", State.INITIAL),
-        ("research tides", State.RESEARCH),
-        ("research xylophones", State.INITIAL),
-        ("research fail", State.INITIAL),
-        ("list", State.SELECT_VIEW),
-        ("summarize 2401.00001v1", State.SUMMARIZED),
-        ("summary 2402.00002v1", State.SUMMARIZED),
-        ("open 2401.00001", State.SUMMARIZED),
-        ("summarize-all", State.INITIAL),
-        ("clear", State.INITIAL),
-    ],
-)
-async def test_these_lead_from_any_state_to_theirs(start: State, line: str, end: State) -> None:
-    """S000-01, S000-28, S000-31, S000-33, S000-50."""
-    conversation, _ = await said(*TO_STATE[start], line)
-
-    assert conversation.state is end
-    if end is State.INITIAL:
-        assert (conversation.last_query_set, conversation.draft, conversation.original_query) == ((), "", "")
-
-
-@pytest.mark.parametrize("start", list(State))
-@pytest.mark.parametrize(
-    "line",
-    [
-        "help", "status", "history", "validate-store", "rebuild-index", "reindex-paper 2401.00001v1",
-        "remove-paper 2402.00002v1", "summary 99", "summary 9999.99999", "open nothing", "find", "sumary 2", "?!",
-        "summary 2409.00009v1",
-    ],
+LEAD = {
+    "find tides": State.SELECT_NEW,
+    "find nothing at all": State.INITIAL,
+    "sem-search the tides of the oceans": State.SEM_SEARCH,
+    "sem-search xylophone": State.INITIAL,
+    "research tides": State.RESEARCH,
+    "research xylophones": State.INITIAL,
+    "research fail": State.INITIAL,
+    "list": State.SELECT_VIEW,
+    "summarize 2401.00001v1": State.SUMMARIZED,
+    "summary 2402.00002v1": State.SUMMARIZED,
+    "open 2401.00001": State.SUMMARIZED,
+    "summarize-all": State.INITIAL,
+    "clear": State.INITIAL,
+}
+LEAVE = (
+    "help", "status", "history", "validate-store", "rebuild-index", "reindex-paper 2401.00001v1",
+    "remove-paper 2402.00002v1", "summary 99", "summary 9999.99999", "open nothing", "find", "sumary 2", "?!",
+    "summary 2409.00009v1",
 )  # fmt: skip
-async def test_these_leave_the_state_as_it_is(start: State, line: str) -> None:
+
+
+@pytest.mark.parametrize("start", list(State))
+async def test_these_lead_from_any_state_to_theirs(start: State) -> None:
+    """S000-01, S000-28, S000-31, S000-33, S000-50."""
+    after = {line: (await said(*TO_STATE[start], line))[0] for line in LEAD}
+
+    assert {line: conversation.state for line, conversation in after.items()} == LEAD
+    for conversation in after.values():
+        if conversation.state is State.INITIAL:
+            assert (conversation.last_query_set, conversation.draft, conversation.original_query) == ((), "", "")
+
+
+@pytest.mark.parametrize("start", list(State))
+async def test_these_leave_the_state_as_it_is(start: State) -> None:
     """S000-50, S000-51: also a wrong number or id, a missing argument, and a word that is no command."""
     before, _ = await said(*TO_STATE[start])
 
-    after, reply = await said(*TO_STATE[start], line)
+    after = {line: await said(*TO_STATE[start], line) for line in LEAVE}
 
-    assert after.state is before.state
-    assert after.last_query_set == before.last_query_set
-    assert reply.text
+    assert {line: (one.state, one.last_query_set) for line, (one, _) in after.items()} == dict.fromkeys(
+        LEAVE, (before.state, before.last_query_set)
+    )
+    assert [line for line, (_, reply) in after.items() if not reply.text] == []
 
 
 @pytest.mark.parametrize("start", list(State))
-@pytest.mark.parametrize(("command", "states"), [(name, rule.states) for name, rule in COMMANDS.items()])
-async def test_a_command_that_is_not_known_yet_says_what_to_do_first(
-    start: State, command: str, states: frozenset[State]
-) -> None:
+async def test_a_command_that_is_not_known_yet_says_what_to_do_first(start: State) -> None:
     """improve, notes and save work on what is shown; `help` lists exactly what works."""
-    line = f"{command} more about the sun" if COMMANDS[command].argument else command
+    known = {name for name, rule in COMMANDS.items() if start in rule.states}
+    known |= {"save"} if start is State.SUMMARIZED else set()  # above an answer (D25)
+    lines = {name: f"{name} more about the sun" if rule.argument else name for name, rule in COMMANDS.items()}
 
-    _, reply = await said(*TO_STATE[start], line)
     _, helped = await said(*TO_STATE[start], "help")
+    replies = {name: (await said(*TO_STATE[start], line))[1] for name, line in lines.items()}
 
-    is_known = start in states or (command == "save" and start is State.SUMMARIZED)  # above an answer (D25)
-    assert ("nothing to work on yet" in reply.text) is (not is_known)
-    assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is is_known
+    assert {name for name, reply in replies.items() if "nothing to work on yet" not in reply.text} == known
+    listed = {name for name, rule in COMMANDS.items() if f"`{f'{name} {rule.argument}'.strip()}`" in helped.text}
+    assert listed == known
 
 
 @pytest.mark.parametrize(

@@ -360,10 +360,9 @@ DOUBTED: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "source"), [case[1:] for case in DOUBTED], ids=[case[0] for case in DOUBTED])
-def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) -> None:
+def test_what_the_source_does_not_quite_say_is_doubted() -> None:
     """So that no judge's word makes it more than partial (D18)."""
-    assert find_vetoes(claim, source)
+    assert [name for name, claim, source in DOUBTED if not find_vetoes(claim, source)] == []
 
 
 PASSED: list[tuple[str, str, str]] = [
@@ -728,10 +727,12 @@ PASSED: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "source"), [case[1:] for case in PASSED], ids=[case[0] for case in PASSED])
-def test_what_the_source_says_meets_no_veto(claim: str, source: str) -> None:
+def test_what_the_source_says_meets_no_veto() -> None:
     """Where nothing speaks against a claim no rule does, however free the wording."""
-    assert find_vetoes(claim, source, before=source) == ()
+    found = {name: find_vetoes(claim, source, before=source) for name, claim, source in PASSED}
+
+    assert len(found) == len(PASSED)
+    assert {name: vetoes for name, vetoes in found.items() if vetoes} == {}
 
 
 SUBJECTS = [
