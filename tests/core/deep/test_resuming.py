@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -75,11 +76,15 @@ def essence(ran: Ran) -> tuple[ResearchAnswer, Mapping[str, object], list[str]]:
     return answer, ran.details, [source["url"] for source in ran.details["sources"]]
 
 
+@pytest.fixture(scope="module")
+def undisturbed() -> Ran:
+    return asyncio.run(research(world(), steps=Journal()))
+
+
 @pytest.mark.parametrize("is_after", [False, True], ids=["before it ends", "after it ended"])
 @pytest.mark.parametrize("step", MOMENTS)
-async def test_a_job_that_dies_in_any_step_ends_as_if_nothing_had_been(step: str, is_after: bool):
+async def test_a_job_that_dies_in_any_step_ends_as_if_nothing_had_been(step: str, is_after: bool, undisturbed: Ran):
     """S002-22: the same answer, checklist and sources; no finished model call is paid again, and one search is one."""
-    undisturbed = await research(world(), steps=Journal())
     deps = world()
     journal = Journal(dies_in=step, dies_after=is_after)
 
