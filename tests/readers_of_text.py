@@ -45,13 +45,12 @@ from core.evidence.citations import (
     parse_markers,
     rewrite_markers,
     strip_markers,
-    without_addresses,
-    without_foreign_links,
 )
 from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
 from core.evidence.judge import read_rulings
+from core.evidence.links import without_addresses, without_foreign_links
 from core.evidence.passages import PassageIndex
 from core.evidence.quoting import cited, quote_answer
 from core.evidence.rules.alignment import align

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 
@@ -19,7 +20,6 @@ import regex
 
 from core.model.answer import Verdict
 from core.text.sentences import code_spans
-from core.text.urls import canonical_url
 
 _END = regex.compile(r"[.!?。！？।؟:：]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 
@@ -158,6 +158,9 @@ def read_bracket(bracket: Bracket, keys: Collection[str]) -> Found | None:
         urls = [url.strip("<>").rstrip(".,;") for url in re.split(r"[;,]?\s+", bracket.url)]
         return Grammar.URL, [(UrlRef(url), url) for url in urls if url]
     if bracket.opening == "(":
+        pages = _pages(bracket.inner)
+        if pages and all(re.search(r"\d", target.paper_id) for target, _ in pages if isinstance(target, PageRef)):
+            return Grammar.PAGE, pages  # not (Smith, p. 4)
         named = _keys(bracket.inner, keys)
         is_aside = any(" " in target.key and "et al" not in target.key for target, _ in named)  # (Paris, 2015)
         return (Grammar.KEY, named) if named and not is_aside else None
@@ -314,7 +317,8 @@ def parse_markers(text: str, grammar: Grammar | None = None, *, keys: Collection
             continue
         if (found := read_bracket(bracket, keys)) and (grammar is None or found[0] is grammar):
             if not markers or text[markers[-1].end : bracket.start].strip():
-                is_after_stop = _is_after_stop(text, bracket.start)  # else as the bracket before it
+                before = text[max(0, bracket.start - 3) : bracket.start].rstrip()
+                is_after_stop = before != "" and before[-1] in _STOPS_BEFORE  # else as the bracket before it
             mark = _mark(text, bracket, is_after_stop=is_after_stop)
             end = bracket.end + len(mark)
             label = bracket.label if found[0] is Grammar.URL else ""
@@ -428,12 +432,6 @@ def _mark(text: str, bracket: Bracket, *, is_after_stop: bool) -> str:
     return ""
 
 
-def _is_after_stop(text: str, start: int) -> bool:
-    """Whether the bracket at `start`, the first of its cluster, stands behind the sentence's stop."""
-    before = text[max(0, start - 3) : start].rstrip()
-    return bool(before) and before[-1] in _STOPS_BEFORE
-
-
 @dataclass(frozen=True, slots=True)
 class _Cut:
     start: int
@@ -474,88 +472,7 @@ def _drop_blanks(characters: list[str]) -> None:
         characters.pop()
 
 
-# Text that leads nowhere but to the sources: addresses, Markdown links, images and tags of a model's answer
-
-
-REMOVED = "(…)"  # in no language, and no word of what is checked
-_ADDRESS = r"(?:[^\s<>\"'()\[\]]|\([^\s<>\"'()]*\))+"  # parentheses in pairs belong to it: …/Tide_(sea)
-_LINKING_HOSTS = (
-    "com|net|org|io|gg|ly|co|me|info|biz|xyz|ru|cn|app|dev|link|click|top|site|online|shop|page|to|us|uk|de|example|test"
-    "|zip|mov|tk|ml|cf|ga|in|eu|fr|es|it|jp|pl|br|au|ca|ch|nl|se|no|fi|at|be|cz|gr|pt|ro|tr|ua|kr|tw|hk|sg|my|th|vn|id"
-    "|ph|za|mx|ar|cl|tv|cc|ws|la|im|gl|tech|store|live|news|blog|cloud|ai|so|pw"
-)
-_URL = regex.compile(
-    rf"<?(?P<url>\b(?:https?|ftp|file)://{_ADDRESS}|\bwww\.{_ADDRESS}|(?<![\w:/])//[\w-]+\.\w{_ADDRESS}"
-    rf"|\b(?:javascript|vbscript|mailto):{_ADDRESS}|\bdata:\w+/{_ADDRESS}"
-    rf"|(?<![\w./@-])(?:[a-z0-9-]++\.)++(?:{_LINKING_HOSTS})/{_ADDRESS})>?",
-    regex.IGNORECASE,
-)
-_MARKDOWN_LINK = regex.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*+<?+((?:[^()]|\([^()]*\))*)\)")
-_TAG = regex.compile(
-    r"</?(?:a|img|script|iframe|style|object|embed|svg|video|audio|form|input|button|link|meta|base)\b[^<>]*>?"
-    r"|<(?:[@#!]|!subteam\^)[^<>\s]*>",  # how chat platforms write mentions and channels
-    regex.IGNORECASE,
-)
-_CITED_ADDRESS = regex.compile(rf"\(\s*(https?://{_ADDRESS})\s*\)", regex.IGNORECASE)
-_MAX_NESTING = 3  # an image in a link; deeper is no honest text, and its addresses go one by one
-
-
-def without_foreign_links(text: str, numbers: dict[str, int]) -> str:
-    """`text` with the addresses of sources only; `numbers` are the sources' numbers by canonical address.
-
-    A source's address in parentheses becomes its marker: `(https://…)` → `[2]`. A link leaves its label.
-    """
-    for _ in range(_MAX_NESTING):
-        text = _MARKDOWN_LINK.sub(_label, text)
-    text = _TAG.sub("", text)
-    text = _CITED_ADDRESS.sub(lambda found: _marker(found, numbers), text)
-    return _URL.sub(lambda found: _known(found, numbers), text).replace(f"({REMOVED})", REMOVED)
-
-
-def cited_in_words(text: str, numbers: Collection[int]) -> str:
-    """ "Source 2 says that it rains." as "It rains [2].", where 2 is one of the sources' `numbers`."""
-    named = _CITED_IN_WORDS.match(text)
-    number = int(named["number"]) if named else 0
-    if named is None or number not in numbers:
-        return text
-    rest = text[named.end() :]
-    known = marker_numbers(rest)
-    said = rest if number in known else with_markers(rest, [f"src_{one}" for one in (*known, number)])
-    is_plain = regex.match(r"\p{Ll}+\b", said) is not None  # mRNA and iPhones stay as they are
-    return f"{named['bullet']}{said[:1].upper() if is_plain else said[:1]}{said[1:]}"
-
-
-_CITED_IN_WORDS = regex.compile(
-    r"(?P<bullet>\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?)(?:"
-    r"(?:according to|laut|gemäß|según|selon|secondo|segundo|volgens)\s+(?:(?:the|der|la|a|de)\s+)?"
-    r"(?:(?:source|quelle|fuente|fonte|bron)\s+|\[)(?P<number>\d{1,2})\]?\s*,\s*"
-    r"|(?:source\s+|\[)(?P<number>\d{1,2})\]?(?::|\s+(?:says|states|notes|reports|explains|adds|mentions|confirms)\s+that)"
-    r"\s+)(?=\p{L})",
-    regex.IGNORECASE,
-)
-
-
-def without_addresses(text: str) -> str:
-    """`text` without any address: what it says, to be checked."""
-    return _URL.sub("", text)
-
-
-def _label(link: regex.Match[str]) -> str:
-    is_image, label = bool(link[1]), link[2]
-    if is_image:
-        return ""
-    return f"[{label}]" if parse_markers(f"[{label}]", Grammar.NUMBER) else label
-
-
-def _marker(cited: regex.Match[str], numbers: dict[str, int]) -> str:
-    number = numbers.get(canonical_url(cited[1]))
-    return f"[{number}]" if number else cited.group()
-
-
-def _known(found: regex.Match[str], known: Collection[str]) -> str:
-    address = found["url"].rstrip(".,;:!?*_")
-    behind = found["url"][len(address) :]
-    return f"{address}{behind}" if canonical_url(address) in known else f"{REMOVED}{behind}"
+# The citations of a sentence
 
 
 def marker_numbers(text: str) -> list[int]:
@@ -568,7 +485,7 @@ def with_markers(text: str, source_ids: Sequence[str]) -> str:
     """The sentence with exactly these citations: wrong markers go, missing ones come before the final stop."""
     numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
     kept = keep_markers(text, set(numbers), Grammar.NUMBER)
-    kept = rewrite_markers(kept, Grammar.NUMBER, lambda group: "".join(f"[{marker.number}]" for marker in group))
+    kept = rewrite_markers(kept, Grammar.NUMBER, partial(_written, kept))
     kept = _each_once(kept)
     missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
     if not missing:
@@ -581,6 +498,13 @@ def with_markers(text: str, source_ids: Sequence[str]) -> str:
     stop = _END.search(body)
     at = stop.start() if stop else len(body)
     return f"{body[:at]} {missing}{body[at:]}"
+
+
+def _written(text: str, group: Sequence[Marker]) -> str:
+    """One bracket for each number, apart from a word of a script that parts words: the vote[^1] of a footnote."""
+    before = text[: group[0].start][-1:]
+    blank = " " if before.isalnum() and before < "\u2e80" else ""
+    return blank + "".join(f"[{marker.number}]" for marker in group)
 
 
 def _each_once(text: str) -> str:

@@ -311,6 +311,8 @@ def _facts(
         if all_of_them > independent:
             copies = "{sources} (of {all}; the others share an owner or a text)"
             facts = [say(copies, sources=facts[0], all=all_of_them)]
+        if support.central_voices == 1 < independent:
+            facts = [say("{sources} in all", sources=facts[0])]  # for the central claim rests on one
         primary = sum(kind in PRIMARY_KINDS for kind in kinds)
         facts.append(say_many("{number} primary", "{number} primary", primary) if primary else say("none primary"))
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)

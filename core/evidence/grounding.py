@@ -19,15 +19,13 @@ from core.evidence.answering import states_aim
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
     Grammar,
-    cited_in_words,
     marker_numbers,
     strip_markers,
     with_markers,
-    without_addresses,
-    without_foreign_links,
 )
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
+from core.evidence.links import cited_in_words, without_addresses, without_foreign_links
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import Veto, find_vetoes
@@ -83,8 +81,9 @@ _LABEL_TERMS = _PLAIN_LABELS.union(
         "background context conclusion limitation source evidence result reason cause effect benefit risk example "
         "definition history timeline comparison difference similarity advantage disadvantage step number figure works "
         "matters follow include list item type kind way option thing important known one two three four five six "
-        "several many based below provide give available accord here"
-    )
+        "several many based below provide give available accord here use used"
+    ),
+    ("how", "to", "it", "you", "this", "what"),
 )  # what a heading may say besides the words of the question and of what was read
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:(?:\d\d?[.)]|\d+\.[\d.]+(?=\s\p{Lu})|(?i:step|schritt|étape|paso) \d\d?\W)\s+)?")
@@ -166,7 +165,8 @@ class Grounder:
         `before` is what stands before it and tells whom it speaks of. Invented sources are dropped here.
         """
         text = plain_formulas(text, [source.content for source in self._sources.values()])
-        text = cited_in_words(without_foreign_links(text, self._numbers).strip(), self._numbers.values())
+        known = {**self.names, **self._numbers}
+        text = cited_in_words(without_foreign_links(text, known).strip(), self._numbers.values())
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         if not _WORD.search(words) or (words == text and is_chatter(words)) or self._is_reference(text, words):
@@ -333,7 +333,9 @@ class Grounder:
             if passages:
                 against = (veto for one in contrary for veto in find_vetoes(words, one.quote, before=judged.before))
                 is_contrary = any(veto.force is Force.CONTRADICTS for veto in against)
-                vetoes = find_vetoes(words, (near or passages)[0].quote, before=judged.before)
+                nearest = (near or passages)[0]
+                context = self._context(words, nearest)
+                vetoes = find_vetoes(words, nearest.quote, context=context, before=judged.before)
                 asked = self._asked(words, passages, judged.before, vetoes)
                 found.append(replace(asked, is_cited=False, is_contrary=is_contrary))
         return found
@@ -465,7 +467,7 @@ class Grounder:
             return code != "" and any(_has_code(source.content, code) for source in self._sources.values())
         if is_instruction(words):
             return False
-        is_short = is_lead(words) and len(terms(words)) <= _MAX_NEW_WORDS
+        is_short = is_lead(words) and len({*terms(words)} - _LABEL_TERMS) <= _MAX_NEW_WORDS
         is_joined = is_short or words.startswith("|")  # what stands below is judged with it
         return all(self._is_label(cell, may_deny=is_joined) for cell in filter(None, cells(words)))
 
@@ -491,7 +493,7 @@ class Grounder:
         new = said - self._known_terms - self._source_terms
         if (DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
             return False
-        return not new or len(said) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
+        return not new or len(said - _LABEL_TERMS) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
 
     @cached_property
     def _languages(self) -> set[str]:

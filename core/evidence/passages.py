@@ -5,6 +5,7 @@ Every span is half-open character offsets into the source's text as read: `quote
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -248,8 +249,16 @@ class EvidenceIndex:
         wanted = sorted({*spans[:1], *spans[max(0, first - 2) : last + 3], *best})
         published = self.source.metadata.published_at
         dated = [f"{published:%B %d, %Y}"] if published else []
+        dated += [f"{self.source.read_at:%B %d, %Y}"] if _AS_OF.search(claim) else []
         quoted = [span for words in quotations_in(claim) if (span := verify_quote(words, content))]
         return "\n".join([self.source.title, *dated, *(content[slice(*span)] for span in (*quoted, *wanted))])
+
+
+_AS_OF = re.compile(  # a writer that is told the day says as of when it tells what it read
+    r"\b(?:as (?:of|at)|stand:?|en date d[eu']|à la date d[eu']|a fecha de|(?:aggiornato )?al|per|em) "
+    r"(?:\d{1,2}\.? )?(?:of |de )?[^\W\d_]{3,10}\.? (?:\d{1,2}, |de )?\d{4}",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=2048)

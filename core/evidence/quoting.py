@@ -6,7 +6,7 @@ Every sentence shown is a span of a source as read; nothing is written, joined o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -161,7 +161,8 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     asking = detect_language(question)
     spoken = {source.id: detect_language(source.content[:600]) for source in sources}
-    language = _language_of(asking, spoken.values())
+    counted = Counter([asking, *spoken.values()])  # the most common: texts are longer than a question
+    language = max(counted, key=lambda code: (counted[code], code == asking))
     name = defined_name(question)
     if name and not any(letter.isalnum() for letter in name):
         return _explain_sign(name, sources)
@@ -333,12 +334,6 @@ def cited(text: str, number: str) -> str:
     stop = _STOP.search(text)
     at = stop.start() if stop else len(text)
     return f"{text[:at]} [{number}]{text[at:]}"
-
-
-def _language_of(asking: str, spoken: Collection[str]) -> str:
-    """The language of the texts, which are longer than a question; of a question and many texts, the most common."""
-    counted = Counter([asking, *spoken])
-    return max(counted, key=lambda code: (counted[code], code == asking))
 
 
 def _search(question: str, sources: Sequence[Source], language: str) -> tuple[AskedTerms, list[_Found]]:

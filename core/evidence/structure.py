@@ -19,6 +19,7 @@ from core.text.language import DENIES, Cue, detect_language
 from core.text.sentences import Sentence, split_sentences
 
 CUT = "[…]"
+NO_CODE = "no source that was read has this code"
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SENTENCES: Mapping[Section, int] = {"summary": 30, "opening": 10}  # of 120 and of 50 words that are asked for
@@ -280,8 +281,17 @@ def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
     for entry in entries:
         if entry.claim and entry.shown is None and (key := _same(entry.claim.text)) not in shown:
             text = " · ".join(filter(None, cells(entry.claim.text))) if entry.is_row else entry.claim.text
-            found.setdefault(key, RemovedSentence(text, "; ".join(entry.claim.reasons)))
+            found.setdefault(key, RemovedSentence(_ITALIC.sub(r"\1", text), "; ".join(entry.claim.reasons)))
+        elif not entry.claim and entry.shown is None and _is_code(entry):
+            lines = [
+                line for line in map(str.strip, entry.text.splitlines()) if line and line[:3] not in ("```", "~~~")
+            ]
+            code = f"{lines[0]} …" if lines[1:] else "".join(lines)
+            found.setdefault(entry.text, RemovedSentence(code, NO_CODE))
     return tuple(found.values())
+
+
+_ITALIC = regex.compile(r"(?<![*\w`])\*(?=\S)([^*`\n]+?)(?<=\S)\*(?![*\w`])")
 
 
 def _without_repeats(judged: Sequence[Judged]) -> list[Judged]:
@@ -474,7 +484,8 @@ def _holds(entries: Sequence[Judged], at: int) -> bool:
 def _names(item: Judged, entry: Judged) -> bool:
     """Whether an item that claims nothing stands over an entry: one deeper than it, or a bullet below its number."""
     is_bullet = entry.is_item and _number(entry) is None and _number(item) is not None
-    return item.is_item and item.claim is None and _indent(entry) + is_bullet > _indent(item)
+    is_over = item.is_item and (item.claim is None or is_lead(item.text))
+    return is_over and _indent(entry) + is_bullet > _indent(item)
 
 
 def _is_code(entry: Judged) -> bool:

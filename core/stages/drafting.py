@@ -33,6 +33,7 @@ from core.stages.prompting import Script, as_detail, as_summary, early_script, f
 from core.stages.search import CHOICE, EarlyChoice, early_sources
 from core.stages.writing import PARTS, Tries, Writing
 from core.text.saying import later, say
+from core.text.sentences import tells_absence
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -41,6 +42,7 @@ UNCHECKED_NOTICE = later("citations unchecked")
 OUT_OF_TIME = "time limit reached"
 BROKE_OFF = "the model's answer broke off"
 CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
+ABSENT = later("The model says of the sources: “{said}”")
 NO_DETAIL = "The model did not write the detailed part."
 NO_REST = "The model did not write all of the detailed part."
 MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has still to say
@@ -135,6 +137,8 @@ async def finish(draft: Draft, deps: Deps) -> None:
     if draft.failure is not None or (writing.cut_off and not writing.is_short):
         _tell_break(draft, writing)
     notes = (*writing.notes, *writing.judging.notes, *([say(CUT_OFF)] if writing.is_short else []))
+    absent = [entry.text.strip() for entry in draft.judged if not entry.claim and not entry.shown]
+    notes += tuple(say(ABSENT, said=said) for said in dict.fromkeys(absent) if tells_absence(said))
     draft.limitations = (*draft.limitations, *notes)
     for failure in writing.judging.failures:
         deps.count_error("check", failure)

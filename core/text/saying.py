@@ -80,6 +80,7 @@ REASONS = (
     "its source was retracted",
     "what said it with this source was retracted",
     "no passage of the sources that were read bears on it",
+    "no source that was read has this code",
     "an order taken from a page",
     "it leans on a sentence that could not be confirmed",
     "the cited sources say it together",

@@ -95,7 +95,8 @@ def _listed(name: str) -> frozenset[str]:
 
 def _pattern(name: str) -> re.Pattern[str]:
     patterns: Mapping[str, str] = told_beside(__package__, "sentences.toml")["patterns"]
-    whole = patterns[name].replace("{sources}", patterns["sources"]).replace("\n", "")
+    whole = patterns[name].replace("{absence}", patterns["absence"])
+    whole = whole.replace("{sources}", patterns["sources"]).replace("\n", "")
     return re.compile(whole, re.IGNORECASE)
 
 
@@ -446,13 +447,16 @@ def _stops(text: str, run: re.Match[str], begin: int, ahead: int) -> bool:
     """Whether a Latin stop ends its sentence; `ahead` is where the next word starts."""
     word = _WORD.match(text, ahead)
     following = word.group() if word else ""
-    if following[:1].islower() and not _IDENTIFIER.match(following):
+    dot = run.start()
+    is_cited = text[dot - 1] in "]】" and run.group() == "."
+    if following[:1].islower() and not (_IDENTIFIER.match(following) or (is_cited and _CITED.search(text, begin, dot))):
         return False
     if run.group() != ".":
         return True
-    dot = run.start()
     if dot - begin < 12 and _NUMBERING.fullmatch(text[begin : dot + 1]):
         return False
+    if _SPACED.search(text, max(begin, dot - _LONGEST_TOKEN), dot):
+        return following in _listed("starters")
     token = text[max(begin, dot - _LONGEST_TOKEN) : dot]
     token = _TOKEN_EDGE.split(token)[-1]
     is_initial = word is not None and len(following) == 1 and text[word.end() : word.end() + 1] == "."
@@ -464,9 +468,9 @@ def _ends_after(token: str, following: str, is_initial: bool) -> bool:
     lower = token.lower()
     if lower in _listed("never_last") or (len(token) == 1 and token.isalpha() and is_initial):
         return False
-    if lower in _listed("before_number"):
+    if lower in _listed("before_number") and not (token.isupper() and following[:1].isalpha()):
         return not (following[:1].isdigit() or _ROMAN.fullmatch(following))
-    if token.isdigit() and len(token) <= 2 and following.lower() in _listed("months_after_ordinal"):
+    if token.isdigit() and len(token) <= 2 and following.lower() in _listed("after_ordinal"):
         return False
     is_letter = len(token) == 1 and token.isalpha() and not token.islower()
     if is_letter or lower in _listed("maybe_last") or _DOTTED.fullmatch(token):
@@ -488,6 +492,8 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # scripts 
 _WORD = re.compile(r"\w[\w'’]*")
 _IDENTIFIER = re.compile(r"[a-z]+[A-Z0-9_]")  # mRNA, p53, iPhone: may open a sentence
 _NUMBERING = re.compile(r"\W*(?:\d{1,3}(?:\.\d{1,3})*|[IVX]{1,5}|[A-H])\.")  # "3.2. Methods": no sentence ends here
+_CITED = re.compile(r"\w[\w)”»\"'’*_`%]*[ \t]*(?:\[\d{1,3}\][ \t]*)+\Z")  # "is close [1]. numpy has it": not "[1]. in"
+_SPACED = re.compile(r"(?:^|[\s(])(?:[a-zäöü]\.\s[a-zäöü]|[vn]\.\s?Chr|[vn])\Z")  # u. a., v. Chr.
 _LONGEST_TOKEN = 24
 _TOKEN_EDGE = re.compile(r"[\s(\[{\"'“‘«*_/–—-]")
 _ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
@@ -532,6 +538,11 @@ def is_chatter(text: str) -> bool:
     return _CHATTER.fullmatch(_SMILES.sub("", LEAD.sub("", text, count=1).strip("*_ \t\n"))) is not None
 
 
+def tells_absence(text: str) -> bool:
+    """Whether it only says of the sources that they do not tell something: "They do not give its price"."""
+    return _ABSENCE.fullmatch(LEAD.sub("", text, count=1).strip("*_ \t\n.")) is not None
+
+
 def _asks(bare: str, text: str) -> bool:
     """A cited question; a mark `?` behind a bracket is not one unless the sentence begins like a question."""
     return bare.endswith(_QUESTION_MARKS) or (text.rstrip().endswith("]?") and bool(_QUESTION_WORD.match(bare)))
@@ -560,5 +571,6 @@ _VERB = _pattern("verb")
 _QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _ANNOUNCEMENT = _pattern("announcement")
+_ABSENCE = _pattern("absence")
 _CHATTER = _pattern("chatter")
 _SMILES = re.compile(r"[\s\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]+$")

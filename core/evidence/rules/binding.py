@@ -94,7 +94,11 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
             chained = [word for word in before.names if pair.names(word)]
             if not chained:
                 yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif pair.before.content and not any(pair.names(word) for word in (*subject.content, *before.content[:1])):
+        elif (
+            pair.before.content
+            and not any(pair.names(word) for word in (*subject.content, *before.content[:1]))
+            and not _NAMES_PART.fullmatch(before.text)
+        ):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", pair.unfound, f"the source says it of {other.text}")
@@ -103,6 +107,12 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
     is_item = pair.before.text.rstrip().endswith(":") or _is_value(pair)  # that has the verb
     if len(pair.claim.content) < MIN_CONTENT and not has_verb and not is_item:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+_NAMES_PART = regex.compile(  # a heading of what follows, which speaks of another: "1. **Engulfment**"
+    r"\W*(?:\d+\W+)?(?:\p{L}+\s){0,2}\p{L}{3,}(?:ment|tion|sion|ance|ence|ing|ery|ysis|ung|ción|ação|azione)s?\W*",
+    regex.IGNORECASE,
+)
 
 
 def _is_self(pair: Comparison) -> bool:
@@ -123,8 +133,11 @@ _WE = regex.compile(r"\b(?:we|our)\b")
 
 def _is_value(pair: Comparison) -> bool:
     """Whether the claim is a thing and its value, which stand in one part of the source's sentence, too."""
-    parts = regex.split(r"[,;.()](?:\s|$)", pair.home.text) if ": " in pair.claim.text else []
+    parts = regex.split(r"[,;.()](?:\s|$)", pair.home.text) if _VALUED.search(pair.claim.text) else []
     return any(all(read(part).match(word) for word in pair.claim.content) for part in parts)
+
+
+_VALUED = regex.compile(r": | [–—-] ")
 
 
 def _other_subject(pair: Comparison, before: Reading) -> Token | None:
@@ -138,6 +151,8 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     if subject[0].kind is Kind.WORD and subject[0].text.endswith(("s", "ing")):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
+    if first and any(subject[0].start < word.start < first.start and before.match(word) for word in pair.home.names):
+        return None  # it goes on to what was spoken of: Oxygen was found by two, but Priestley is given priority
     opens = own > 0 or subject[0].start <= max(
         start_of(pair.home.text), len(pair.home.text) - len(pair.home.text.lstrip())
     )
@@ -149,6 +164,8 @@ def _holders(pair: Comparison) -> list[Token]:
     """Whom the claim speaks of: the name that it begins with, or those that its "he" stands for; perhaps nobody."""
     text = pair.claim.text
     if points_back(text):
+        if _NAMES_PART.fullmatch(pair.before.text):
+            return []
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
             return [*pair.before.content[:1], *subject] if subject else []
@@ -163,8 +180,10 @@ def _holders(pair: Comparison) -> list[Token]:
     return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
 
 
-_TOLD_AS = regex.compile(r"according to [^,]{1,60},\s|it (?:is|was) \p{L}+ that\s", regex.IGNORECASE)
-_NOBODY = regex.compile(r"\p{Lu}|\p{Ll}+ly")  # an initial: G. Mennen Williams; it was officially opened
+_TOLD_AS = regex.compile(  # or a column's head, before the cell
+    r"(?i:according to [^,]{1,60},\s|it (?:is|was) \p{L}+ that\s)|\p{Ll}[\p{L} ]{0,30}:\s(?=.*;\s)"
+)
+_NOBODY = regex.compile(r"\p{Lu}|Yes|No|\p{Ll}+ly")  # an initial: G. Mennen Williams; it was officially opened
 _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
 
 
@@ -200,15 +219,13 @@ def _is_told_of(words: Sequence[Token], part: Sequence[Token], own: Sequence[Tok
     told = only_shared(words, part, own)
     if not told or only_shared(words, own, part):
         return False
-    are_names = all(any(_is_named(word) for word in one) for one in (told, own))
+    are_names = all(
+        any(word.kind is Kind.NAME or (word.text[0].isupper() and not senses(word.stem)) for word in one)
+        for one in (told, own)
+    )  # also as a sentence's first word
     others = [len(_beyond(one, other)) for one, other in ((part, own), (own, part))]
     is_parallel = others == [1, 1] and len(own) > 1
     return are_names or is_parallel or min(len(told), len(own)) > 1
-
-
-def _is_named(word: Token) -> bool:
-    """Whether it is a name, also as a sentence's first word."""
-    return word.kind is Kind.NAME or (word.text[0].isupper() and not senses(word.stem))
 
 
 MAX_LISTED = 20  # numbers of a sentence; with more it is a table
@@ -284,7 +301,8 @@ def check_holder(pair: Comparison) -> Iterator[Veto]:
     spoken_of = _spoken_of(pair)
     if spoken_of is None or any(_stands_for(word, spoken_of) for word in holders):
         return
-    yield Veto("holder", Force.DOUBTS, f"the source does not say it of {holders[-1].text}")
+    named = next((word for word in reversed(holders) if len(word.text) > 1), holders[-1])  # not an initial
+    yield Veto("holder", Force.DOUBTS, f"the source does not say it of {named.text}")
 
 
 def _stands_for(word: Token, reading: Reading) -> bool:

@@ -218,7 +218,52 @@ def is_worked_out(claim: Reading, number: Token, reading: Reading) -> bool:
     if slashed or not number.value or len(values) > MAX_WORKED or is_year(number.text, number.value):
         return slashed
     pairs = (result for one, other in combinations(values, 2) for result in (one + other, abs(one - other)))
-    return any(abs(result / number.value - 1) <= EXACT for result in pairs)
+    slack = ROUNDED if _ROUGHLY.search(claim.text, 0, number.start) else EXACT
+    return any(abs(result / number.value - 1) <= slack for result in pairs)
+
+
+ROUNDED = 0.01  # share by which "just over 9,100" may differ from what comes to it
+_ROUGHLY = regex.compile(
+    r"\b(?:over|under|above|below|more than|less than|almost|nearly|some|fast|knapp|gut|über) $", regex.IGNORECASE
+)
+_TERM = r"\p{Nd}+(?:[.,]\p{Nd}+)*\s?%?"
+_EQUATION = regex.compile(
+    rf"(?P<term>{_TERM})(?:\s*(?P<sign>[+−–*×·/÷-])\s*(?P<term>{_TERM})){{1,5}}"
+    rf"\s*[=≈]\s*(?P<sum>{_TERM})(?:,? or {_TERM})?"
+)
+
+
+def is_computed(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether the claim itself works it out rightly, from a number of the text: 100 % − 32.9 % = 67.1 %."""
+    return any(
+        one.start() <= number.start < one.end() and _comes_out(one, reading) for one in _EQUATION.finditer(claim.text)
+    )
+
+
+def _comes_out(found: regex.Match[str], reading: Reading) -> bool:
+    """Sums alone, or products alone, in which percentages are parts of one; the result may be rounded."""
+    signs = found.captures("sign")
+    is_product = not any(sign in "+−–-" for sign in signs)
+    if not is_product and any(sign in "*×·/÷" for sign in signs):
+        return False
+    values = [_worth(term, in_parts=is_product)[0] for term in found.captures("term")]
+    result = values[0]
+    for sign, value in zip(signs, values[1:], strict=True):
+        if is_product:
+            result = result / (value or 1.0) if sign in "/÷" else result * value
+        else:
+            result += value if sign == "+" else -value
+    given = {round(times * other.value, 9) for other in reading.numbers if other.value for times in (1, 0.01)}
+    said, slack = _worth(found["sum"], in_parts=is_product)
+    return abs(said - result) <= slack and any(round(value, 9) in given for value in values)
+
+
+def _worth(term: str, *, in_parts: bool) -> tuple[float, float]:
+    """A term of an equation, and how far off a result so written may be."""
+    bare = term.rstrip("% \u00a0")
+    plain = regex.sub(r",(?=\p{Nd}{3}(?!\p{Nd}))", "", bare).replace(",", ".")
+    worth = 0.01 if in_parts and "%" in term else 1.0
+    return float(plain) * worth, 0.75 * worth * 10.0 ** -len(plain.partition(".")[2])
 
 
 def is_multiple(claim: Reading, number: Token) -> bool:

@@ -77,7 +77,10 @@ def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     units = [(unit, places[0]) for unit, places in there if len(places) == 1]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
-        if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
+        are_things = not any(  # no numbers (see `check_list`), dates or verbs
+            word.values or calendar_of(word) or _NO_THING.search(word.text) for word in (one[0], other[0])
+        )
+        if its[0].start < others[0].start or not (is_alike and are_things):
             continue
         if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
             return one[0], other[0]
@@ -109,6 +112,7 @@ def check_doer(pair: Comparison) -> Iterator[Veto]:
         is_doer = (
             name.text[0].isupper()
             and not calendar_of(name)
+            and _WHEN.isdisjoint(pair.claim.lead(name))
             and not _PRONOUN.search(pair.claim.text, name.end, verb.start)
         )
         if not is_doer or not _is_verb(pair, verb):
@@ -123,6 +127,7 @@ def check_doer(pair: Comparison) -> Iterator[Veto]:
 
 
 _PRONOUN = regex.compile(r"\b(?:it|he|she|they|you|we|I)\b|\)")  # of another clause: second in the league) and led
+_WHEN = frozenset("jedes jeden jede im am seit nach vor bis pro elk elke ieder cada chaque".split())  # jedes Jahr
 DONE_TO = 4  # content words behind a verb among which its object stands
 _ANY_PASSIVE = pattern("any_passive")
 
@@ -144,12 +149,6 @@ def _is_inverted(pair: Comparison) -> bool:
 
 
 _SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
-
-
-def _are_rivals(one: Token, other: Token) -> bool:
-    """Whether one could stand for the other: two things, no numbers (see `check_list`), dates or verbs."""
-    is_thing = [not (word.values or calendar_of(word) or _NO_THING.search(word.text)) for word in (one, other)]
-    return all(is_thing)
 
 
 _SMALL = regex.compile(r"\b\p{Ll}")

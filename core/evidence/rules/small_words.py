@@ -180,7 +180,8 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False
     before = [token.text.lower() for token in reading.tokens[max(0, at - 5) : at]]
     lower = reading.tokens[at].text.lower()
-    is_numeral = lower == "zero" and before and not reading.tokens[at - 1].is_content  # a zero, below zero
+    is_near = before[-1:] in (["near"], ["nearly"], ["equals"])
+    is_numeral = lower == "zero" and before and (is_near or not reading.tokens[at - 1].is_content)  # a zero, below zero
     if is_numeral or "than" in before or (lower == "nor" and "neither" in before):
         return False  # of those it is compared with; neither … nor is one
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]

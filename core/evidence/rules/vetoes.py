@@ -36,6 +36,7 @@ from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
     is_about,
+    is_computed,
     is_multiple,
     is_part,
     is_worked_out,
@@ -75,7 +76,9 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 @lru_cache(maxsize=1024)
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
-    rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
+    rules = (
+        (check_language, _check_numbers, _check_dates) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
+    )
     found = dict.fromkeys(veto for rule in rules for veto in rule(pair))
     if found and (sentence := _unlabelled(pair)):
         without = {veto.rule for veto in _find(sentence, passage, context, before)}
@@ -144,7 +147,8 @@ def _may_come_to(pair: Comparison, number: Token, said: Token | None) -> bool:
     """Whether what the source gives may come to the number, though it does not say it."""
     if is_multiple(pair.claim, number):
         return said is None or not pair.is_close or near(pair.claim, number, pair.home, said)
-    return any(is_worked_out(pair.claim, number, text) for text in (pair.home, read(pair.passage)))
+    is_out = any(is_worked_out(pair.claim, number, text) for text in (pair.home, read(pair.passage)))
+    return is_out or is_computed(pair.claim, number, pair.wider)
 
 
 def _is_meant_exactly(pair: Comparison, number: Token) -> bool:
@@ -181,6 +185,8 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
     if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
+    if _LABELS.match(pair.claim.text, number.end) and number is pair.claim.content[0]:
+        return False  # "2007 – Romania" has it in front: whose it is in the source, `check_list` tells
     own = next((other for other in pair.home.numbers if other.stem == number.stem), said)
     if not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
@@ -192,6 +198,9 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     there = [counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
     is_elsewhere = any(other is None or (ours and match_tokens(ours, other)) for other in there)
     return bool(ours and theirs and match_tokens(ours, theirs)) and not is_elsewhere
+
+
+_LABELS = regex.compile(r"[*_]*(?:\s+[–—-]|:)\s")
 
 
 def _company(pair: Comparison, number: Token) -> int:
@@ -364,13 +373,19 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         is_short = said is not None and (said.text.startswith(name) or said.text == letters)
         if said is not None and strange and not is_short:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
-            yield Veto("names", force, f"the source says {said.text}, not {name}")
+            yield Veto("names", force, f"the source says {_whole_name(pair, said)}, not {name}")
         elif len(strange) == len(run) or len(strange) > 1:
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
         elif said is None or is_short or _is_meant(pair, run):
             continue
         elif pair.is_mostly or _is_elsewhere(pair, run):
-            yield Veto("names", Force.DOUBTS, f"the source says {said.text} there, not {name}")
+            yield Veto("names", Force.DOUBTS, f"the source says {_whole_name(pair, said)} there, not {name}")
+
+
+def _whole_name(pair: Comparison, word: Token) -> str:
+    """The name of the home that a word is part of: New York."""
+    unit = next((unit for unit in pair.home.units if word in unit), (word,))
+    return pair.home.text[unit[0].start : unit[-1].end]
 
 
 def _check_first_word(pair: Comparison) -> Iterator[Veto]:

@@ -61,6 +61,7 @@ _OTHER = _pattern(_PERCENT, _ELIDED, space=" ")
 _GERMAN = _pattern(_DOTTED, _ELIDED, space=" ")
 JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
 _ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
+_SIGNED_MONTH = regex.compile(r"(0?[1-9]|1[0-2])[月월]")  # 1943年1月7日
 _DOTTED_MONTH = regex.compile(r"\p{Nd}\.(0?[1-9]|1[0-2])\.\p{Nd}{4}")
 _SENTENCE_END = regex.compile(r"[.!?:;\n•“\"(\[]\s*[\"'“‘(\[]*$")
 
@@ -192,16 +193,16 @@ _TIMING = ("mid", "early", "late", "pre", "post")  # mid-1931 is a year and no n
 
 def _read_number(text: str, match: regex.Match[str], language: str) -> Token:
     """Digits tied to a word by a hyphen (COVID-19) are part of a name, not a quantity."""
-    word = match.group()
-    start, end = match.span()
+    word, (start, end) = match.group(), match.span()
     before = text[max(0, start - 6) : start]
     if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha() and not before[:-1].lower().endswith(_TIMING):
         return Token(word, word, word, start, end, Kind.NAME)
+    month = _SIGNED_MONTH.match(text, start)
     if before[-1:] in ("-", ".") and len(word) < 3:
         month = _ISO_MONTH.fullmatch(text[start - 5 : end + 3]) or _DOTTED_MONTH.fullmatch(text[start - 2 : end + 5])
-        if month:
-            name = MONTHS[int(month.group(1)) - 1]
-            return Token(word, name, name, start, end, Kind.NAME)
+    if month:
+        name = MONTHS[int(month.group(1)) - 1]
+        return Token(word, name, name, start, end, Kind.NAME)
     if len(word) == 2 and len(before) > 4 and before[-1] in "-–/" and before[-5:-1].isdigit():
         return _quantity(word, start, end, (float(before[-5:-3] + word),))  # 2018–19
     return _quantity(word, start, end, read_number(word.rstrip("."), language))

@@ -19,7 +19,6 @@ from core.evidence.citations import (
     SourceRef,
     Target,
     UrlRef,
-    cited_in_words,
     keep_markers,
     marker_numbers,
     parse_markers,
@@ -27,6 +26,7 @@ from core.evidence.citations import (
     strip_markers,
     with_markers,
 )
+from core.evidence.links import cited_in_words
 from core.model.answer import Verdict
 
 LABELS = {
@@ -103,6 +103,7 @@ PAGES = {
         [PageRef("2509.10446v1", 5), PageRef("hep-th/9901001", 2)],
     ),
     "prefix": ("[arXiv:2509.10446v1, page 5]", [PageRef("2509.10446v1", 5)]),
+    "round": ("(arXiv:2509.10446v1, page 5)", [PageRef("2509.10446v1", 5)]),
     "file": ("[notes_12.pdf, page 3]", [PageRef("notes_12.pdf", 3)]),
 }
 

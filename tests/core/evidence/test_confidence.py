@@ -140,7 +140,7 @@ def test_many_sources_of_one_claim_each_are_no_corroboration() -> None:
     report = score([make_claim(source.number, make_evidence(source.number)) for source in sources], sources)
 
     assert report.confidence is Confidence.LOW
-    assert report.reasons[:2] == ("the central claim rests on one weak source", "10 independent sources")
+    assert report.reasons[:2] == ("the central claim rests on one weak source", "10 independent sources in all")
 
 
 STORY = "The council of the town voted on Tuesday to close the old bridge for all traffic until the spring. " * 3

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.citations import REMOVED, strip_markers, without_foreign_links
+from core.evidence.citations import strip_markers
 from core.evidence.grounding import BY_OCR, Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
+from core.evidence.links import REMOVED, without_foreign_links
 from core.evidence.structure import assemble
 from core.model.answer import Citation, Verdict
 from core.model.source import READ_BY_OCR
@@ -119,10 +120,11 @@ def test_a_label_that_says_something_of_its_sentence_is_judged_with_it() -> None
         pytest.param(f"{BULGES} [1][7].", f"{BULGES} [1].", id="invented number dropped"),
         pytest.param(f"{BULGES} [1, 7].", f"{BULGES} [1].", id="invented number in a list dropped"),
         pytest.param(f"{BULGES} [src_1].", f"{BULGES} [1].", id="other spelling of the marker"),
-        pytest.param(f"{BULGES}【1】.", f"{BULGES}[1].", id="lens brackets"),
-        pytest.param(f"{BULGES}[^1].", f"{BULGES}[1].", id="footnote"),
+        pytest.param(f"{BULGES}【1】.", f"{BULGES} [1].", id="lens brackets"),
+        pytest.param(f"{BULGES}[^1].", f"{BULGES} [1].", id="footnote"),
         pytest.param(f"Source 2 says that the {DEATHS[4:]}.", f"{DEATHS} [2].", id="cited in words"),
         pytest.param(f"According to source 2, the {DEATHS[4:]} [2].", f"{DEATHS} [2].", id="in words and in brackets"),
+        pytest.param(f"As noted in Source 2, the {DEATHS[4:]}.", f"{DEATHS} [2].", id="noted in words"),
         pytest.param(f"- Laut Quelle 2, the {DEATHS[4:]}.", f"- {DEATHS} [2].", id="cited in words in a list"),
         pytest.param(f"{DEATHS} [1].", f"{DEATHS} [2].", id="wrong source re-pointed"),
         pytest.param(f"{DEATHS} [9].", f"{DEATHS} [2].", id="invented source re-pointed"),
@@ -133,6 +135,17 @@ def test_a_label_that_says_something_of_its_sentence_is_judged_with_it() -> None
         pytest.param(f"| Deaths | {DEATHS} [1] |", f"- Deaths · {DEATHS} [2]", id="row without a table"),
         pytest.param(f"{BULGES} ([1](https://evil.example/x)).", f"{BULGES} ([1]).", id="number as a link"),
         pytest.param(f"{BULGES} ({TIDES.url}).", f"{BULGES} [1].", id="source cited by its address"),
+        pytest.param(
+            f"{BULGES} ([{TIDES.title}](https://elsewhere.example/x)).",
+            f"{BULGES} [1].",
+            id="link by the source's name",
+        ),
+        pytest.param(f"{BULGES} ([Tides]({TIDES.url})).", f"{BULGES} [1].", id="source cited by a link"),
+        pytest.param(
+            f"{BULGES} (source: [Tides]({TIDES.url})).", f"{BULGES} [1].", id="link that says it is the source"
+        ),
+        pytest.param(f"{BULGES} [[2]]({TIDES.url}).", f"{BULGES} [1].", id="link counts more than its number"),
+        pytest.param(f"{BULGES} [[1]({TIDES.url})].", f"{BULGES} [1].", id="link in brackets"),
         pytest.param(f"{BULGES}: {TIDES.url} [1].", f"{BULGES}: {TIDES.url} [1].", id="source's address kept"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from core.evidence.structure import (
     CUT,
+    NO_CODE,
     Judged,
     assemble,
     before_of,
@@ -260,6 +261,18 @@ def test_a_row_that_was_removed_is_told_without_its_empty_cells(row: str) -> Non
     grounded = assemble(judged(f"| Drink | Heat | Source |\n|---|---|---|\n| Tea | warm | none |\n{row}", "detail"))
 
     assert [removed.text for removed in grounded.removed] == ["XX · it is hot"]
+
+
+def test_what_was_removed_is_told_as_it_reads() -> None:
+    """Without marks of emphasis; code that no source has by its first line."""
+    code = replace(judged("```py\nimport tea\ntea.brew()\n```", "detail")[0], shown=None)
+
+    grounded = assemble([*judged("Tea is hot. The *XX* is cold."), code])
+
+    assert [(removed.text, removed.reason) for removed in grounded.removed] == [
+        ("The XX is cold.", "no"),
+        ("import tea …", NO_CODE),
+    ]
 
 
 def test_an_item_is_judged_with_its_lead_and_a_row_with_its_head() -> None:

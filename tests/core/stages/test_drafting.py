@@ -767,6 +767,17 @@ async def test_nobody_waits_for_questions_to_ask_next() -> None:
     assert answer.follow_ups == ("Do lions purr as well?",)
 
 
+async def test_what_the_sources_do_not_tell_is_said_among_the_limitations() -> None:
+    """The writer's word for it, which is no claim of a source; and nothing more that is said of the sources."""
+    absent = "The sources do not say how loud it is. They only describe its pitch."
+    model = TwoCalls(summary=written(f"{TWITCH} {absent}"), detail=written("", DETAIL), holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["summary"] == TWITCH
+    assert "The model says of the sources: “The sources do not say how loud it is.”" in done["answer"]["limitations"]
+
+
 @pytest.mark.parametrize(("opening", "said"), [("", NO_DETAIL), (BONES, NO_REST)])
 async def test_a_detail_that_fails_does_not_cost_the_summary(opening: str, said: str) -> None:
     """It is asked for twice (S003-23), and its absence is said, that of its rest behind how it begins."""

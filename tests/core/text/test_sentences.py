@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.sentences import MAX_KEPT_CHARS, code_spans, is_chatter, kept_by_length, may_end, split_sentences
+from core.text.sentences import (
+    MAX_KEPT_CHARS,
+    code_spans,
+    is_chatter,
+    kept_by_length,
+    may_end,
+    split_sentences,
+    tells_absence,
+)
 from tests.shared_data import shared_data
 
 
@@ -38,6 +46,18 @@ ONE_SENTENCE = {
     "inline-code": "Call `a. B` before `c! D` runs.",
     "bracketed": "He said [it was done. Really] to them.",
     "german": "Am 3. Oktober kam z. B. Dr. Meier, d.h. der Chef.",
+    "german-millions": "Das kostete 5 Mio. Euro und 3 Mrd. Dollar.",
+    "german-spaced": "Das gilt u. a. Berlin, d. h. Hamburg nicht.",
+    "german-ordinal": "Nach dem 2. Weltkrieg und im 19. Jh. wuchs sie.",
+    "german-era": "Rom wurde 300 v. Chr. groß.",
+    "german-figure": "Das zeigt Abb. 3 deutlich.",
+    "german-duration": "Die Fahrt dauert 2 Std. Fahrzeit.",
+    "spanish-country": "El Tribunal Supremo de EE. UU. restauró sus patentes.",
+    "italian-titles": "Il dott. Rossi e il sig. Bianchi vennero.",
+    "dutch-titles": "De hr. Jansen en mevr. De Vries kwamen.",
+    "circa": "It fell c. 1500 and was rebuilt.",
+    "initial": "It is known by John C. Messenger's translation.",
+    "marker-before-lower": "According to Fig. [1]. in the text it fell.",
     "japanese-quote": "「行く。」と言った。",
     "wrapped": "This line is long enough to look like one that was wrapped by\nGuido van Rossum and others.",
     "wrapped-short": "It prints what was answered, what was found, and has a\nPage of its own.",
@@ -68,6 +88,11 @@ TWO_SENTENCES = {
     "year": ("It was in 2020.", "3 people came."),
     "identifier": ("It was found.", "mRNA carries it."),
     "exclamation": ("Stop!", "Go on."),
+    "cited-before-lower": ("NaN is close to nothing [1].", "numpy has it [1]."),
+    "german-millions": ("Der Umsatz stieg auf 5 Mio.", "Der Gewinn fiel."),
+    "german-others": ("Es gibt Hunde, Katzen u. a.", "Die Liste ist lang."),
+    "german-century": ("Es begann im 19. Jh.", "Die Stadt wuchs."),
+    "spanish-country": ("Vive en EE. UU.", "En 1943 murió."),
     "chinese": ("今天下雨。", "我们走吧！"),
     "chinese-question": ("好吗？", "好。"),
     "arabic": ("هل هذا صحيح؟", "نعم."),
@@ -215,6 +240,8 @@ SILENT = {
     "table-rule-short": "|-|-|",
     "question-heading": "## How confidence is scored",
     "title": "Side Effects\nThey are rare and mild.",
+    "reasons": "**Reasons one might stop**",
+    "things": "## Things you should know",
     "bold-above-items": "5. **Schedule it**\n   - On Linux use a timer [1].",
     "bold-above-bullets": "5. **Schedule it**\n- On Linux use a timer [1].",
     "bold-above-prose": "- **Cold periods**\n  Snow holds more oxygen [1].",
@@ -269,6 +296,11 @@ def test_what_states_nothing_does_not_assert(text: str) -> None:
         "I'd be happy to help!",
         "Note: This section is 110 words long.",
         "Please note that these are general suggestions and your mileage may vary.",
+        "A few caveats are worth flagging.",
+        "Two points to note:",
+        "I'm not able to provide personal medical advice.",
+        "This is not legal advice.",
+        "Please consult your doctor before changing your dose.",
     ],
 )
 def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
@@ -290,6 +322,9 @@ def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
         "I hope it rains, said Bede.",
         "This section is 110 metres long.",
         "Please note that these are general suggestions of the WHO.",
+        "Three things caused the fire.",
+        "Some limitations apply to the trial of 2003.",
+        "See a doctor if the pain lasts more than 3 days.",
     ],
 )
 def test_what_says_something_of_the_matter_is_no_chatter(text: str) -> None:
@@ -300,6 +335,20 @@ def test_what_says_something_of_the_matter_is_no_chatter(text: str) -> None:
 def test_what_states_something_asserts(text: str) -> None:
     """When in doubt it asserts: what does not is shown without being checked."""
     assert split_sentences(text)[0].asserts is True
+
+
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("The sources do not say what it costs.", True),
+        ("Unfortunately, I could not find its price.", True),
+        ("I'm sorry, but the provided sources do not state its price.", True),
+        ("The sources do not mention risks, but aspirin thins the blood.", False),
+        ("It has no price.", False),
+    ],
+)
+def test_what_is_only_said_not_to_be_in_the_sources_is_known(text: str, *, tells: bool) -> None:
+    assert tells_absence(text) is tells
 
 
 def test_plain_text_of_a_list_item_has_no_bullet() -> None:

@@ -724,6 +724,22 @@ PASSED: list[tuple[str, str, str]] = [
         "The Office of Weights was founded in 1263 by Nils the Smith.",
         "In 1263, Nils the Smith founded the Office of Weights.",
     ),
+    (
+        "when, before the verb",
+        "Jedes Jahr überqueren rund 1,2 Mrd. Zugvögel die Meerenge, u. a. Kraniche.",
+        "Rund 1,2 Mrd. Zugvögel, u. a. Kraniche und Gänse, überqueren jedes Jahr die Meerenge.",
+    ),
+    ("a yes", "The Yes vote did not reach 40 per cent.", "The vote in favour did not reach 40 per cent."),
+    (
+        "an entry of a timeline",
+        "1979 – Lund",
+        "Smiths came from Malmo and Ystad in 1972, Lund in 1979 and Bergen in 1985.",
+    ),
+    (
+        "near zero",
+        "The bound helps with values near zero, which it compares.",
+        "The bound helps with values near zero, which it compares, too.",
+    ),
 ]
 
 
@@ -767,6 +783,27 @@ SUBJECTS = [
     ),
     ("nothing meant", "It is not known that ferries sank.", "", "It is not known that ferries sank.", True),
     ("authors", "The authors studied 90 smiths.", "", "We studied 90 smiths.", True),
+    (
+        "those of whom more is said",
+        "Those who did not vote were 32 smiths.",
+        "The vote was lost.",
+        "32 smiths did not vote.",
+        True,
+    ),
+    (
+        "below a heading",
+        "It crossed the strait in 1931.",
+        "1. **Engulfment**",
+        "The ferry crossed the strait in 1931.",
+        True,
+    ),
+    (
+        "whom the source comes to",
+        "He is often given priority for it.",
+        "Hart found it in 1774.",
+        "Steel was found by Voss and by Hart, but Hart is often given priority for it.",
+        True,
+    ),
     ("it, of a study", "It compared 90 smiths.", "The study was small.", "We compared 90 smiths.", True),
 ]
 
@@ -786,6 +823,48 @@ def test_the_reason_names_what_is_wrong() -> None:
     vetoes = find_vetoes(claim, BRIDGE)
 
     assert [veto.reason for veto in vetoes] == ["the source says 412, not 421"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "rules"),
+    [
+        ("ヴォスは1943年1月7日に亡くなりました。", {"language"}),
+        ("ヴォスは1943年2月7日に亡くなりました。", {"language", "dates"}),
+        ("보스는 1943년 1월 7일에 사망했다.", {"language"}),
+        ("沃斯于1943年1月8日去世。", {"language", "numbers"}),
+    ],
+)
+def test_a_day_is_read_as_the_far_east_writes_it(claim: str, rules: set[str]) -> None:
+    """Its month is no number of something else; one that differs is still told."""
+    assert {veto.rule for veto in find_vetoes(claim, "Clara Voss died on 7 January 1943.")} == rules
+
+
+def test_the_reason_gives_the_whole_of_a_name() -> None:
+    vetoes = find_vetoes("The smith lived in hotels of Chicago.", "The smith lived in hotels of New York.")
+
+    assert [veto.reason for veto in vetoes] == ["the source says New York, not Chicago"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "So turnout was 100% − 32.9% = 67.1%.",
+        "Of all smiths 0.516 × 0.671 ≈ 0.346, or 34.6%, were for it.",
+        "A vote for it came from 51.6 / 32.9 = 1.57 times as many.",
+    ],
+)
+def test_what_a_claim_works_out_rightly_is_for_the_judge(claim: str) -> None:
+    """Its steps stand there, and begin with a number of the source."""
+    source = "The vote was 51.6% in favour, and 32.9% of the smiths did not vote."
+
+    assert {veto.force for veto in find_vetoes(claim, source) if veto.rule == "numbers"} == {Force.ASKS}
+
+
+@pytest.mark.parametrize("claim", ["So turnout was 100% − 32.9% = 68.1%.", "So turnout was 100% − 31.9% = 68.1%."])
+def test_what_a_claim_works_out_wrongly_or_from_nothing_is_doubted(claim: str) -> None:
+    source = "The vote was 51.6% in favour, and 32.9% of the smiths did not vote."
+
+    assert Force.DOUBTS in {veto.force for veto in find_vetoes(claim, source)}
 
 
 def test_a_number_elsewhere_in_the_source_is_no_contradiction() -> None:
