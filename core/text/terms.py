@@ -18,7 +18,7 @@ from math import log, sqrt
 import regex
 from rapidfuzz.distance import OSA
 
-from core.text.language import detect_language, fold, told_beside
+from core.text.language import detect_language, fold, is_listed, told_beside
 from core.text.numbers import numerals
 
 
@@ -371,6 +371,11 @@ def _root(word: str, language: str) -> str:
     if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
         word = word[2:]
     return fold(stemmers[name].stemWord(word))
+
+
+def is_common(word: str) -> bool:
+    """Whether English has the word often: it is no name, and no rare word."""
+    return is_listed(stem(word.lower()), "en")
 
 
 def stem(token: str) -> str:
