@@ -113,16 +113,16 @@ def _holders(pair: Comparison) -> list[Token]:
     if points_back(text):
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
-            return [*pair.before.content[:1], *subject] if subject else []
+            is_name = any(word.kind is Kind.NAME for word in subject)  # a thing may be called otherwise
+            return [*pair.before.content[:1], *subject] if is_name else []
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         names = (word for word in pair.before.names if not calendar_of(word) and not word.text.endswith(("'s", "’s")))
         return [*opening, *names]
     told = _TOLD_AS.match(text)
     units = [unit for unit in pair.claim.units if unit[0].start >= (told.end() if told else start_of(text))]
     first = next((unit for unit in units if not _NOBODY.fullmatch(unit[0].text)), ())
-    is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
-    is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
-    return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
+    is_named = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
+    return list(first) if is_named and not calendar_of(first[0]) else []
 
 
 _TOLD_AS = regex.compile(r"according to [^,]{1,60},\s|it (?:is|was) \p{L}+ that\s", regex.IGNORECASE)
@@ -234,6 +234,8 @@ def check_holder(pair: Comparison) -> Iterator[Veto]:
     holders = _holders(pair)
     if not holders or pair.is_translated or any(has_name(word, pair.home) for word in holders):
         return
+    if pair.home.text.lstrip().startswith("|") and all(word.kind is Kind.WORD for word in holders):
+        return  # a column's head says whom a row's cell is about
     rest = [word for word in pair.claim.content if word not in holders and word.text not in _DIMENSIONS]
     found = sum(pair.home.match(word) > 0 for word in rest)
     if len(rest) < MIN_REST or found < TOLD * len(rest):

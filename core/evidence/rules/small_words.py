@@ -279,7 +279,7 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     is_small = pair.home.text[: span[1]][-4:].lower() == "only" and _is_before_number(pair.home, span[1])
     is_no_limit = is_small or _is_denied(pair.home, span[0], pair.language) or _is_compared(pair.home, span)
     is_no_limit = cue is Cue.ONLY and is_no_limit  # only 3; not only; than with salve alone
-    if is_no_limit or not pair.claimed:
+    if is_no_limit or not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
         last = max(word.end for word in pair.claimed)

@@ -362,6 +362,12 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    (
+        "brackets of a call",
+        "Since Quill 2.5, os.stat() has returned times as floats by default.",
+        "Quill 2.3 brought float times to support small steps. os.stat() uses float times by default since Quill 2.5. "
+        "Quill 3.3 brought functions supporting smaller steps:",
+    ),
     ("small figures converted", "The strait of Lund is 14 kilometres wide.", "The strait of Lund is 9 miles wide."),
     (
         "mainly, as principally",
