@@ -122,7 +122,8 @@ def _holders(pair: Comparison) -> list[Token]:
     units = [unit for unit in pair.claim.units if unit[0].start >= (told.end() if told else start_of(text))]
     first = next((unit for unit in units if not _NOBODY.fullmatch(unit[0].text)), ())
     is_named = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
-    return list(first) if is_named and not calendar_of(first[0]) else []
+    is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
+    return list(first) if (is_named or is_thing) and not calendar_of(first[0]) else []
 
 
 _TOLD_AS = regex.compile(r"according to [^,]{1,60},\s|it (?:is|was) \p{L}+ that\s", regex.IGNORECASE)
