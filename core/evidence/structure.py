@@ -13,10 +13,11 @@ from itertools import takewhile, zip_longest
 import regex
 
 from core.evidence.judge import AskedPair
-from core.evidence.rules.words import Kind, read, senses
+from core.evidence.rules.words import Kind, read
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.text.language import DENIES, Cue, detect_language
 from core.text.sentences import Sentence, split_sentences
+from core.text.terms import is_common
 
 CUT = "[…]"
 NO_CODE = "no source that was read has this code"
@@ -569,7 +570,7 @@ def as_labels(head: str) -> str:
     return _FIRST_OF_CELL.sub(
         lambda found: (
             found[0].lower()
-            if any(word.kind is Kind.FUNCTION or senses(word.stem) for word in read(found[0].lower()).tokens)
+            if any(word.kind is Kind.FUNCTION or is_common(word.text) for word in read(found[0].lower()).tokens)
             else found[0]
         ),
         head,

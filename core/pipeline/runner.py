@@ -205,7 +205,6 @@ def rehearse() -> None:
     unanswered_by_rules(_QUESTION, _CLAIM)
     veto(_QUESTION, _FOREIGN)
     find_vetoes(_CLAIM, _PASSAGE, context=_PASSAGE)
-    find_vetoes("The wind causes the tides.", _PASSAGE)
 
 
 # Asked at once? Of identical questions in one scope one is researched; the others follow it and share its answer

@@ -360,6 +360,11 @@ def rarity(term: str, language: str) -> float:
     return max(_LEAST, (_EVERYWHERE - zipf) / (_EVERYWHERE - _RARE)) ** 2
 
 
+def is_listed(term: str, language: str) -> bool:
+    """Whether the table of common words has it."""
+    return term in _zipf(language)
+
+
 @cache
 def _zipf(language: str) -> dict[str, float]:
     listed = files(__package__).joinpath("frequencies.txt").read_text(encoding="utf-8").splitlines()

@@ -18,7 +18,7 @@ from math import log, sqrt
 import regex
 from rapidfuzz.distance import OSA
 
-from core.text.language import detect_language, fold, told_beside
+from core.text.language import detect_language, fold, is_listed, told_beside
 from core.text.numbers import numerals
 
 
@@ -52,7 +52,11 @@ _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
 _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
-_ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
+_ASKING = regex.compile(
+    rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b"
+    r"|^\W*is\s+there\s+(?:an?|any)\s+(?:relation(?:ship)?|association|correlation|connection|link)\s+(?:between|of)\b",
+    regex.IGNORECASE,
+)
 _SOUGHT, _WISH = _pattern("sought"), _pattern("wish")
 _SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
@@ -371,6 +375,11 @@ def _root(word: str, language: str) -> str:
     if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
         word = word[2:]
     return fold(stemmers[name].stemWord(word))
+
+
+def is_common(word: str) -> bool:
+    """Whether English has the word often: it is no name, and no rare word."""
+    return is_listed(stem(word.lower()), "en")
 
 
 def stem(token: str) -> str:

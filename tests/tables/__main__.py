@@ -1,4 +1,4 @@
-"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] [frequencies] [kinship] [locale]`."""
+"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] [frequencies] [locale]`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from collections.abc import Callable
 from tests.tables.antonyms import write_antonyms
 from tests.tables.catalogues import write_catalogues
 from tests.tables.frequencies import write_frequencies
-from tests.tables.kinship import write_kinship
 from tests.tables.languages import write_languages
 
 TABLES: dict[str, Callable[[], object]] = {
     "languages": write_languages,
     "antonyms": write_antonyms,
     "frequencies": write_frequencies,
-    "kinship": write_kinship,
     "locale": write_catalogues,
 }
 

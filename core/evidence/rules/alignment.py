@@ -17,12 +17,10 @@ from core.evidence.rules.words import (
     Reading,
     Token,
     are_opposite,
-    kinds,
     match_tokens,
     pattern,
     read,
     rows,
-    senses,
 )
 from core.text.language import detect_language, language_of, small_words
 from core.text.numbers import MONTHS, WEEKDAYS, is_year
@@ -268,13 +266,6 @@ class Comparison:
         """The claim's content words that do not stand in their place."""
         small = {token.text for token in self.home.tokens if not token.is_content}  # if read as another language
         return tuple(word for word in self.claim.content if word not in self.partner and word.text not in small)
-
-    @cached_property
-    def meant(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-        """WordNet's sets: of all words of the source, of the passage's that the claim has not, and what these are."""
-        wide = frozenset[int]().union(*map(senses, self.wider.stems))
-        free = read(self.passage).stems - self.claim.stems
-        return wide, frozenset[int]().union(*map(senses, free)), frozenset[int]().union(*map(kinds, free))
 
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`, or its initials: WHO for World Health Organization."""

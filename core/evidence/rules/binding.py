@@ -21,11 +21,7 @@ from core.evidence.rules.alignment import (
     is_year_token,
 )
 from core.evidence.rules.quantities import (
-    ABOUT,
     dimension_of,
-    factors_in,
-    grown_by,
-    is_in_points,
     unit_words,
 )
 from core.evidence.rules.words import (
@@ -33,50 +29,16 @@ from core.evidence.rules.words import (
     Reading,
     Token,
     is_irregular_past,
-    kinds,
     listed,
     match_tokens,
     pattern,
     read,
-    senses,
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
-from core.text.language import KNOWN, Cue
-from core.text.numbers import is_loose, unit_of
+from core.text.language import Cue
+from core.text.numbers import is_loose
 from core.text.sentences import sentences_of
-
-MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
-MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
-MIN_PREFIX = 5  # letters that words of one origin share
-
-
-def check_invention(pair: Comparison) -> Iterator[Veto]:
-    """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
-    if pair.is_translated or pair.language not in KNOWN:
-        return
-    counted = [*(word.text for word in unit_words(pair.claim)), *" ".join(factors_in(pair.claim)).split()]
-    plain = [word for word in pair.claim.content if _is_plain(word) and word.text not in counted]
-    last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
-    is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
-    if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
-        yield Veto("invention", pair.unfound, f'the source has no word for "{last[1].text} … {last[0].text}"')
-
-
-def _is_plain(word: Token) -> bool:
-    lower = word.text.lower()
-    is_said_of_anything = len(lower) < 3 or lower in listed("generic") or unit_of(lower) is not None
-    return word.kind is Kind.WORD and not word.values and not is_said_of_anything
-
-
-def _has_counterpart(pair: Comparison, word: Token) -> bool:
-    if pair.wider.match(word) or any(token.text.lower() == word.text.lower() for token in pair.wider.tokens):
-        return True
-    if len(word.stem) >= MIN_PREFIX and any(stem.startswith(word.stem[:MIN_PREFIX]) for stem in pair.wider.stems):
-        return True
-    own = senses(word.stem)
-    wide, near, above = pair.meant
-    return bool(own & wide or own & above or kinds(word.stem) & near)
-
+from core.text.terms import is_common
 
 # What is said of whom
 
@@ -168,16 +130,17 @@ def _holders(pair: Comparison) -> list[Token]:
             return []
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
-            return [*pair.before.content[:1], *subject] if subject else []
+            is_name = any(word.kind is Kind.NAME for word in subject)  # a thing may be called otherwise
+            return [*pair.before.content[:1], *subject] if is_name else []
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         names = (word for word in pair.before.names if not calendar_of(word) and not word.text.endswith(("'s", "’s")))
         return [*opening, *names]
     told = _TOLD_AS.match(text)
     units = [unit for unit in pair.claim.units if unit[0].start >= (told.end() if told else start_of(text))]
     first = next((unit for unit in units if not _NOBODY.fullmatch(unit[0].text)), ())
-    is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
+    is_named = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
     is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
-    return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
+    return list(first) if (is_named or is_thing) and not calendar_of(first[0]) else []
 
 
 _TOLD_AS = regex.compile(  # or a column's head, before the cell
@@ -190,8 +153,6 @@ _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|
 def check_list(pair: Comparison) -> Iterator[Veto]:
     """Of several things with a number each, the number of another: Orm is 40 m deep, Vatn 62 m and Skjold 18 m."""
     home = read(pair.sentence)  # with what stands in brackets
-    if _RESPECTIVELY.search(home.text):
-        return
     theirs = counted_parts(home)
     for number, words in counted_parts(pair.claim):
         there = [part for part in theirs if part[0].stem == number.stem]
@@ -220,7 +181,7 @@ def _is_told_of(words: Sequence[Token], part: Sequence[Token], own: Sequence[Tok
     if not told or only_shared(words, own, part):
         return False
     are_names = all(
-        any(word.kind is Kind.NAME or (word.text[0].isupper() and not senses(word.stem)) for word in one)
+        any(word.kind is Kind.NAME or (word.text[0].isupper() and not is_common(word.text)) for word in one)
         for one in (told, own)
     )  # also as a sentence's first word
     others = [len(_beyond(one, other)) for one, other in ((part, own), (own, part))]
@@ -280,17 +241,16 @@ def is_numbered(pair: Comparison, name: Token) -> bool:
 
 _STATISTICS = frozenset("CI HR IQR N NS OR P RR SD SE n p".split())  # before a figure, they name nothing
 _PARTS = regex.compile(  # what is said of a number in brackets is of its part: 14 months (95% CI, 11-17)
-    r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|(?P<end>;(?![^();]{0,99}\)))|[;()]"
+    r"\(\)(*SKIP)(*FAIL)|\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|(?P<end>;(?![^();]{0,99}\)))|[;()]"
     r"|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
     regex.IGNORECASE,
 )
-_RESPECTIVELY = regex.compile(r"\b(?:respectively|beziehungsweise|respectivamente|respectivement)\b", regex.IGNORECASE)
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:
     """What the source says of somebody else: its sentence does not speak of whom the claim begins with."""
     holders = _holders(pair)
-    if not holders or pair.is_translated or any(_stands_for(word, pair.home) for word in holders):
+    if not holders or pair.is_translated or any(has_name(word, pair.home) for word in holders):
         return
     if pair.home.text.lstrip().startswith("|") and all(word.kind is Kind.WORD for word in holders):
         return  # a column's head says whom a row's cell is about
@@ -299,16 +259,10 @@ def check_holder(pair: Comparison) -> Iterator[Veto]:
     if len(rest) < MIN_REST or found < TOLD * len(rest):
         return
     spoken_of = _spoken_of(pair)
-    if spoken_of is None or any(_stands_for(word, spoken_of) for word in holders):
+    if spoken_of is None or any(has_name(word, spoken_of) for word in holders):
         return
     named = next((word for word in reversed(holders) if len(word.text) > 1), holders[-1])  # not an initial
     yield Veto("holder", Force.DOUBTS, f"the source does not say it of {named.text}")
-
-
-def _stands_for(word: Token, reading: Reading) -> bool:
-    """Whether the text speaks of the same, for a common noun also in another word."""
-    own = senses(word.stem) if word.kind is Kind.WORD else frozenset[int]()
-    return has_name(word, reading) or any(own & (senses(stem) | kinds(stem)) for stem in reading.stems if own)
 
 
 _DIMENSIONS = frozenset("long tall high deep wide old".split())  # the unit before them says it
@@ -418,33 +372,6 @@ def _is_day(reading: Reading, number: Token) -> bool:
     return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
 
 
-def check_factors(pair: Comparison) -> Iterator[Veto]:
-    """Tripled is not doubled, nor risen from 100 to 200; five per cent are not five percentage points."""
-    for word, times in factors_in(pair.claim).items():
-        theirs = factors_in(pair.home) or factors_in(pair.wider)
-        worked = grown_by(pair.home)
-        if theirs and times not in theirs.values() and not any(abs(one / times - 1) <= ABOUT for one in worked):
-            said = next(iter(theirs))
-            force = pair.force(token for token in pair.claim.tokens if token.text in word)
-            yield Veto("numbers", force, f'the source says "{said}", not "{word}"')
-        elif not theirs and worked and not any(abs(one / times - 1) <= ABOUT for one in worked):
-            yield Veto("numbers", Force.DOUBTS, f'the source does not say "{word}"')
-    for number in pair.claim.numbers:
-        there = [other for other in pair.wider.numbers if other.stem == number.stem]
-        kinds_there = {_share_kind(pair.wider, other) for other in there} - {""}
-        ours = _share_kind(pair.claim, number)
-        if ours and kinds_there and ours not in kinds_there:
-            yield Veto("units", pair.force([]), f"the source says {number.text} {kinds_there.pop()}, not {ours}")
-
-
-def _share_kind(reading: Reading, number: Token) -> str:
-    """Per cent or percentage points; "" for what is neither."""
-    if is_in_points(reading, number):
-        return "percentage points"
-    return "per cent" if dimension_of(reading, number) == "share" else ""
-
-
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_factors,
-    _check_additions, _check_quotations, _check_speaker,
+    check_list, check_holder, _check_additions, _check_quotations, _check_speaker,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 import regex
@@ -96,6 +96,8 @@ def _measured(reading: Reading, number: Token) -> Measure | None:
     is_near = after is not None and is_word and reading.text[last.end : after.start] in JOINTS
     if after is not None and is_near and (behind := measure_at(reading.text, after.start, after.text)):
         dimension, worth, end = behind
+        if points := _POINTS.match(reading.text, end) if dimension == "share" else None:
+            dimension, end = "points", points.end()
         slack = last_place(number.value, number.text) * worth / 2
         return Measure(dimension, number.value * worth, reading.text[after.start : end], end, slack)
     is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
@@ -123,6 +125,7 @@ def unit_words(reading: Reading) -> frozenset[Token]:
     return frozenset(word for word in reading.content for start, end in spans if start <= word.start < end)
 
 
+_POINTS = regex.compile(r"[ -]points?\b")
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 
@@ -183,10 +186,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     span = measured.amount / YEAR if measured and measured.dimension == "time" else 0.0
     is_span = span > 0 and any(abs(b - a - span) <= 1 for a, b in combinations(sorted(years), 2))
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_grown = "by" in claim.lead(number) and any(  # by 100 %: doubled
-        abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
-    )
-    if is_near or is_span or is_grown or (is_nth and _has_date(claim, number, reading)):
+    if is_near or is_span or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
         [found["year"] for found in _SHORT_YEAR.finditer(reading.text)] if is_year(number.text, number.value) else []
@@ -419,31 +419,3 @@ def _ratios(reading: Reading, most: int) -> list[float]:
 # How often
 
 EACH_TIME = pattern("each_time")
-_GROWN = pattern("grown")
-_FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
-
-
-def factors_in(reading: Reading) -> dict[str, float]:
-    """The words of a text by which something has become so many times what it was: doubled, threefold, halbiert."""
-    return {found.group(): _FACTORS[str(found.lastgroup)] for found in _GROWN.finditer(reading.text)}
-
-
-def grown_by(reading: Reading) -> list[float]:
-    """What each "from 100 to 200" or "grew by 100 %" of a text comes to, in times."""
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    shares_of_it = [
-        (other.value or 0.0) / 100 * (-1 if _SHRINKS.search(reading.text, 0, other.start) else 1)
-        for other in counted
-        if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
-    ]
-    changes = (both for both in pairwise(counted) if "from" in reading.lead(both[0]) and "to" in reading.lead(both[1]))
-    return [1 + share for share in shares_of_it] + [(later.value or 0) / (one.value or 1) for one, later in changes]
-
-
-_SHRINKS = pattern("falls")
-_POINTS = pattern("points")
-
-
-def is_in_points(reading: Reading, number: Token) -> bool:
-    """Whether a number is one of percentage points: 5 of them added to 10 % are half as much again, not a twentieth."""
-    return _POINTS.match(reading.text, number.end) is not None

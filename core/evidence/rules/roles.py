@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, product
 
 import regex
 
 from core.evidence.rules.alignment import (
     HALF,
-    MAX_SENTENCES,
     MIN_KEPT,
-    TOLD,
     Comparison,
     Force,
     Rule,
     Veto,
     calendar_of,
-    has_name,
     is_called,
     only_place,
 )
@@ -29,13 +26,11 @@ from core.evidence.rules.words import (
     are_opposite,
     is_irregular_past,
     listed,
-    match_tokens,
     pattern,
     read,
     stem,
 )
 from core.text.language import negations
-from core.text.sentences import sentences_of
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 CASED = ("de", "nl")  # languages that may name first to whom it is done
@@ -46,10 +41,7 @@ _BE = frozenset("is are was were be been being and or nor as like with versus vs
 def check_roles(pair: Comparison) -> Iterator[Veto]:
     """Two words in each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
     missing = any(not pair.home.match(word) for word in pair.claim.content)
-    in_german = _turned_in_german(pair)
-    if in_german is False:
-        return
-    if (swapped := exchanged(pair)) is not None and not pair.opposed:
+    if not _is_told_by_case(pair) and (swapped := exchanged(pair)) is not None and not pair.opposed:
         one, other = swapped
         are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
         is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
@@ -59,8 +51,6 @@ def check_roles(pair: Comparison) -> Iterator[Veto]:
             Force.CONTRADICTS if is_sure else Force.DOUBTS,
             f'"{one.text}" and "{other.text}" have changed places',
         )
-    elif in_german:
-        yield Veto("roles", Force.DOUBTS, "the source has it the other way round")
 
 
 def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
@@ -101,12 +91,7 @@ def _has_passive(pair: Comparison) -> bool:
 
 def check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    if (
-        _ANY_PASSIVE.search(pair.claim.text)
-        or _has_passive(pair)
-        or _is_inverted(pair)
-        or _turned_in_german(pair) is not None
-    ):
+    if _ANY_PASSIVE.search(pair.claim.text) or _has_passive(pair) or _is_inverted(pair):
         return
     for name, verb in pairwise(pair.claim.content):
         is_doer = (
@@ -145,9 +130,14 @@ def _is_inverted(pair: Comparison) -> bool:
     """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
     first = pair.home.tokens[0] if pair.home.tokens else None
     is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
-    return pair.language in CASED and is_small
+    return pair.language in CASED and (is_small or _is_told_by_case(pair))
 
 
+def _is_told_by_case(pair: Comparison) -> bool:
+    return pair.language in CASED and any(_OBJECT.search(reading.text) for reading in (pair.claim, pair.home))
+
+
+_OBJECT = regex.compile(r"\b(?:den|dem|einen|einem)\b", regex.IGNORECASE)
 _SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
 
 
@@ -195,16 +185,6 @@ def _check_compared(pair: Comparison) -> Iterator[Veto]:
 _MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
 
 
-def _check_superlative(pair: Comparison) -> Iterator[Veto]:
-    """The first or the most of its kind, where the source puts nothing above others."""
-    match = _SUPERLATIVE.search(pair.claim.text)
-    if match and not pattern("opening" if match["first"] else "outdoing").search(pair.wider.text):
-        yield Veto("superlative", pair.unfound, f'the source does not say "{match.group()}"')
-
-
-_SUPERLATIVE = pattern("superlative")
-
-
 def _check_difference(pair: Comparison) -> Iterator[Veto]:
     """No difference, where the source has more of one than of the other; and the other way round."""
     if sum(pair.home.match(word) > 0 for word in pair.claim.content) < ALIKE_WORDS * len(pair.claim.content):
@@ -217,125 +197,6 @@ def _check_difference(pair: Comparison) -> Iterator[Veto]:
 
 ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
 _ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
-_OBJECT = frozenset(
-    "den einen dem einem ihn ihm keinen keinem seinen seinem ihren ihrem diesen diesem jenen jenem jeden jedem".split()
-)
-_AGENT = frozenset("von vom durch".split())
-_GERMAN_PASSIVE = regex.compile(r"\b(?:wurden?|worden|wird|werden)\b")
-_MASCULINE = regex.compile(
-    r"(?:^|[.!?]\s+)(?:Der|Ein)\s+(?P<noun>\p{Lu}[\p{L}-]+)|\b(?:den|einen|dem|einem)\s+(?P<other>\p{Lu}[\p{L}-]+)"
-)
-
-
-def _turned_in_german(pair: Comparison) -> bool | None:
-    """Whether two nouns that both texts have do in one what is done to them in the other; None where that is not told.
-
-    An article in the accusative or dative tells to whom it is done, "der" before a masculine noun and "von" in the
-    passive who does it; where none tells, who is named first does it.
-    """
-    if pair.language != "de" or pair.is_translated:
-        return None
-    claim, home = read(pair.claim.text, "de"), read(pair.home.text, "de")  # too short to be told by its small words
-    if sum(home.match(word) > 0 for word in claim.content) < TOLD * len(claim.content):
-        return None
-    masculine = {found["noun"] or found["other"] for one in (claim, home) for found in _MASCULINE.finditer(one.text)}
-    nouns = [unit for unit in claim.units if unit[0].text[0].isupper()][:MAX_NOUNS]
-    places = {unit: next((other for other in home.units if other[-1].stem == unit[-1].stem), None) for unit in nouns}
-    found = [
-        (_first_does(claim, one, other, masculine), _first_does(home, its, others, masculine))
-        for one, other in combinations(nouns, 2)
-        if (its := places[one]) and (others := places[other])
-    ]
-    told = [ours is not theirs for ours, theirs in found if ours is not None and theirs is not None]
-    return any(told) if told else None
-
-
-MAX_NOUNS = 12  # of a claim that are looked at by twos
-
-
-def _first_does(reading: Reading, one: Sequence[Token], other: Sequence[Token], masculine: Set[str]) -> bool | None:
-    """Whether the first of two nouns of one clause does it; None where one of them stands behind a preposition."""
-    leads = [_led_by(reading, noun[0]) for noun in (one, other)]
-    first, last = sorted((one[0].start, other[0].start))
-    if "," in reading.text[first:last] or _JOINS.search(reading.text, first, last):
-        return None
-    is_passive = _GERMAN_PASSIVE.search(reading.text) is not None
-    agents = [is_passive and bool(_AGENT.intersection(lead)) for lead in leads]
-    if agents[0] is not agents[1]:
-        return agents[0]
-    if is_passive or any(_PREPOSITIONS_DE.intersection(lead) for lead in leads):
-        return None
-    done_to = [bool(lead) and lead[-1] in _OBJECT for lead in leads]
-    does = [
-        bool(lead) and lead[-1] == "der" and noun[0].text in masculine
-        for lead, noun in zip(leads, (one, other), strict=True)
-    ]
-    if done_to[0] is not done_to[1]:
-        return done_to[1]
-    if does[0] is not does[1]:
-        return does[0]
-    return one[0].start < other[0].start
-
-
-def _led_by(reading: Reading, noun: Token) -> tuple[str, ...]:
-    """The small words before a noun, and before an adjective of its own: den, of "den alten Turm"."""
-    at = reading.positions[noun] - 1
-    word = reading.tokens[at] if at > 0 else None
-    is_adjective = word is not None and word.is_content and word.text.islower() and word.text.endswith(_ADJECTIVE)
-    return reading.lead(noun) or (reading.lead(word) if word is not None and is_adjective else ())
-
-
-_ADJECTIVE = ("e", "en", "er", "es", "em")
-_JOINS = regex.compile(r"\b(?:und|oder|sowie|des|eines|als|wie)\b", regex.IGNORECASE)
-_PREPOSITIONS_DE = frozenset(
-    "in im ins an am ans auf aufs bei beim mit nach zu zum zur aus von vom für fürs gegen über unter um ohne seit "
-    "wegen vor durch bis trotz zwischen neben hinter während".split()
-)
-
-
-def _check_agent(pair: Comparison) -> Iterator[Veto]:
-    """By somebody, of whom the source does not say it, while it names another who does."""
-    for match in _BY_NAME.finditer(pair.claim.text):
-        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
-        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
-        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
-        doing = [line for line in lines if deed.stem in line.stems]
-        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
-            continue
-        doers = [
-            name
-            for line in doing
-            for name, word in pairwise(line.content)
-            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
-        ]
-        if doers:
-            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
-
-
-_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
-
-
-def _check_gender(pair: Comparison) -> Iterator[Veto]:
-    """He, where of the same deed the source says she."""
-    ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
-    are_one = len(set(ours.values())) == 1 == len(set(theirs.values()))
-    is_same_deed = (
-        pair.language == "en" and are_one and any(match_tokens(one, other) for one in ours for other in theirs)
-    )
-    if is_same_deed and set(ours.values()) != set(theirs.values()):
-        yield Veto("gender", Force.DOUBTS, f'the source says "{next(iter(theirs.values()))}"')
-
-
-def _subjects(reading: Reading) -> dict[Token, str]:
-    """The two content words behind each he or she of a text, and which it is."""
-    return {
-        word: token.text.lower()
-        for at, token in enumerate(reading.tokens)
-        if token.text.lower() in ("he", "she")
-        for word in [other for other in reading.tokens[at + 1 : at + 8] if other.is_content][:2]
-    }
-
-
 ROLE_RULES: tuple[Rule, ...] = (
-    check_roles, check_doer, _check_compared, _check_superlative, _check_agent, _check_gender, _check_difference,
+    check_roles, check_doer, _check_compared, _check_difference,
 )  # fmt: skip

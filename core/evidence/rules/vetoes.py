@@ -48,10 +48,11 @@ from core.evidence.rules.quantities import (
 )
 from core.evidence.rules.roles import ROLE_RULES, exchanged
 from core.evidence.rules.small_words import LIMIT_RULES, check_language, denials
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read, senses
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
 from core.evidence.verbatim import find_frame, leads_above, points_back
 from core.text.language import Cue
 from core.text.numbers import is_loose, unit_of
+from core.text.terms import is_common
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
 
@@ -95,7 +96,7 @@ def _unlabelled(pair: Comparison) -> str:
     if label is None or points_back(label["said"]) or any(cue.first("en", label["label"]) for cue in Cue):
         return ""
     is_name = any(
-        word.stem in pair.wider.name_stems or (word.kind is Kind.NAME and not senses(word.stem))
+        word.stem in pair.wider.name_stems or (word.kind is Kind.NAME and not is_common(word.text))
         for word in read(label["label"]).content
     )
     return "" if is_name or len(read(label["said"]).content) < MIN_KEPT else label["said"]

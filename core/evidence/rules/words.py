@@ -1,7 +1,7 @@
 """Text as tokens with offsets: words, names and numbers, each with the form it is compared by.
 
 Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation taken off too). How two words stand to
-each other, opposites ("rises", "falls") or words of one kind, is told here.
+each other, opposites ("rises", "falls") or words of one meaning, is told here.
 """
 
 from __future__ import annotations
@@ -490,7 +490,7 @@ def match_tokens(left: Token, right: Token) -> float:
     return SYNONYM_MATCH if ours and not set(ours).isdisjoint(meanings(right.stem)) else 0.0
 
 
-# How two words stand to each other: opposites ("rises", "falls") and words of one meaning or kind
+# How two words stand to each other: opposites ("rises", "falls")
 
 
 _WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
@@ -559,42 +559,3 @@ def _is_denied(left: str, right: str) -> bool:
     short, long = sorted((left, right), key=len)
     bare, whole = root(short), root(long)
     return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
-
-
-@lru_cache(maxsize=1)
-def _kinship() -> tuple[dict[str, tuple[int, ...]], dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
-    """Of each stem the synonym sets that it is in; of each set what it is a kind of, and those of derived words.
-
-    As tuples: 30,000 sets of Python's are 20 MB.
-    """
-    own: dict[str, tuple[int, ...]] = {}
-    above: dict[int, tuple[int, ...]] = {}
-    beside: dict[int, tuple[int, ...]] = {}
-    lines = files(__package__).joinpath("kinship.txt").read_text(encoding="ascii").splitlines()
-    for place, line in enumerate(lines):
-        links, *words = line.split(" ")
-        parents, _, kin = links.partition("|")
-        if parents:
-            above[place] = tuple(int(one, 36) for one in parents.split(","))
-        for other in (int(one, 36) for one in kin.split(",") if one):
-            beside[place] = (*beside.get(place, ()), other)
-            beside[other] = (*beside.get(other, ()), place)
-        for word in words:
-            base = stem(word)
-            own[base] = (*own.get(base, ()), place)
-    return own, above, beside
-
-
-@lru_cache(maxsize=65536)
-def senses(base: str) -> frozenset[int]:
-    """WordNet's synonym sets of a stem and of what is derived from it; none for a word that it lacks."""
-    own, _, beside = _kinship()
-    places = own.get(base, ())
-    return frozenset(places).union(*(beside.get(one, ()) for one in places))
-
-
-@lru_cache(maxsize=65536)
-def kinds(base: str) -> frozenset[int]:
-    """The synonym sets that the stem's own are kinds of."""
-    above = _kinship()[1]
-    return frozenset(one for place in senses(base) for one in above.get(place, ()))

@@ -747,7 +747,7 @@ def test_a_judge_alone_confirms_no_sentence_that_shares_no_word_with_its_source(
 
 @pytest.mark.parametrize(("rule", "verdict"), [(everything, Verdict.SUPPORTED), (nobody, Verdict.UNCHECKED)])
 def test_what_rules_only_ask_is_told_to_the_judge_who_decides(rule: Rule, verdict: Verdict) -> None:
-    """D18: the source has no word for it, in a sentence of free wording; without a judge it is not confirmed."""
+    """D18: the source does not say "only", in a sentence of free wording; without a judge it is not confirmed."""
     source = make_source(1, "Clara Voss, a smith from Malmo, opened the school of Lund in 1931.")
     told: list[str] = []
 
@@ -755,11 +755,11 @@ def test_what_rules_only_ask_is_told_to_the_judge_who_decides(rule: Rule, verdic
         told.extend(pair.doubts)
         return rule(pair)
 
-    said = "Clara Voss gave the children of Lund somewhere warm to learn reading [1]."
+    said = "Only thanks to her smithy did Lund get somewhere for children to learn [1]."
     claim = judge_text(Grounder([source], QUESTION), "summary", said, judge)[0].claim
 
     assert claim.verdict is verdict
-    assert told == ['the source has no word for "learn … reading"']
+    assert told == ['the source does not say "Only"']
 
 
 def test_the_label_of_a_column_is_no_name_that_the_source_must_have() -> None:

@@ -760,3 +760,19 @@ def test_a_sentence_in_german_whose_subject_is_a_pronoun_comes_with_the_one_befo
     found = quote_answer("Wer ist der älteste Spielmacher in einem Endspiel?", [source(1, text, title="Endspiel")])
 
     assert found.summary[0].text.startswith("Peyton Manning")
+
+
+def test_a_relationship_that_is_asked_for_need_not_be_called_one() -> None:
+    """S003-13: the word asks only; without a title an abstract that tells the relationship was refused for it."""
+    conclusion = (
+        "We conclude that smiths with severe deafness are at higher risk of suffering from gout and vice versa."
+    )
+    abstract = (
+        "Methods. 412 smiths were examined for gout and for deafness by a questionnaire. In smiths who were sent to a "
+        "hearing clinic, the prevalence of gout was 4.1%, which is much higher than that seen in others (0.7%). "
+        f"These results were the same for men and women. {conclusion}"
+    )
+
+    found = quote_answer("Is there a relationship between gout and deafness?", [source(1, abstract, title="")])
+
+    assert conclusion in [entry.text for entry in found.summary]

@@ -99,7 +99,6 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("area, not length", "The field is 12 kilometres wide.", "The field covers 12 square kilometres."),
     ("slashed date of another day", "The mill burned on 9 March 1931.", "The mill burned on 08/03/1931."),
     ("another slashed date", "The mill burned on 09/04/1931.", "The mill burned on 9 March 1931."),
-    ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
     ("another century", "Dutch smiths founded Lund in the 16th century.", "Dutch smiths founded Lund in 1642."),
     ("another difference", "Pain fell by 3.7 points.", "Pain fell from 6.8 to 4.1 points in those who walked."),
     ("share for amount", "Wages rose by 40 percent.", "Wages rose from 60 to 100 crowns."),
@@ -160,7 +159,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Nils Hart was recovering from a fall one day after his album came out.",
         "Voss's now recovering after a fall one day after his album was out. Nils Hart sings with Voss.",
     ),
-    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
     ("proven", "The salve has been proven to ease pain.", "The salve can ease pain; studies must prove it."),
     (
         "no difference",
@@ -173,8 +171,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Every smith felt better after the walk.",
         "After the walk 53% (n = 38) of smiths felt better.",
     ),
-    ("told of the same thing", "The dials of the mill fluctuated a lot that day.", "Dials were stable over time."),
-    ("grew by less", "Sales doubled.", "Sales grew by 60 % in ten years."),
     ("under a law", "The toll is due each year.", "The toll is due each year under the Harbour Act."),
     ("the other clause", "Quill is not supported on Linux.", "Quill runs on Linux; Macs are not supported."),
     ("depth of another lake", "Orm is 18 m deep.", LAKES),
@@ -247,7 +243,6 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("apart from", "The library is open every day.", "Apart from Mondays, the library is open every day."),
     ("at least dropped", "The fire killed 40 people in Lund.", "The fire killed at least 40 people in Lund."),
     ("future", "The Royal Mint will own the copper mine.", "The Royal Mint owned the copper mine."),
-    ("present", "The Royal Mint owns the copper mine.", "The Royal Mint owned the copper mine."),
     ("may left out", "Humming helps torn muscles heal.", "Humming may help torn muscles heal."),
     ("could left out", "A second dam prevents the floods.", "A second dam could prevent the floods."),
     ("in theory", "The engine runs on salt water.", "In theory, the engine runs on salt water."),
@@ -366,6 +361,12 @@ def test_what_the_source_does_not_quite_say_is_doubted() -> None:
 
 
 PASSED: list[tuple[str, str, str]] = [
+    (
+        "brackets of a call",
+        "Since Quill 2.5, os.stat() has returned times as floats by default.",
+        "Quill 2.3 brought float times to support small steps. os.stat() uses float times by default since Quill 2.5. "
+        "Quill 3.3 brought functions supporting smaller steps:",
+    ),
     ("small figures converted", "The strait of Lund is 14 kilometres wide.", "The strait of Lund is 9 miles wide."),
     (
         "mainly, as principally",
@@ -446,7 +447,6 @@ PASSED: list[tuple[str, str, str]] = [
         "402 settlers came: 95 from Ystad, 307 from Lund.",
     ),
     ("under a captain", "The crew mapped the coast.", "The crew under Lieutenant Grant mapped the coast."),
-    ("doubled", "Sales grew by 100 %.", "Sales doubled."),
     ("halved", "Sales halved.", "Sales fell by 50 %."),
     ("half a mile", "The street is about 800 metres long.", "The roughly half-mile street was the best of the town."),
     ("an hour and a half", "A ferry leaves every hour and a half.", "The ferry leaves every 90 minutes."),
@@ -957,7 +957,6 @@ def test_a_place_below_something_bounds_no_number_of_it() -> None:
     [
         ("The price tripled in 2010.", "The price doubled in 2010.", True),
         ("Der Preis verdreifachte sich 2010.", "Der Preis verdoppelte sich 2010.", True),
-        ("The number of visitors tripled.", "The number of visitors rose from 100 to 200.", True),
         ("Unemployment rose by 5 %.", "Unemployment rose by 5 percentage points.", True),
         ("Unemployment rose by 5 percentage points.", "Unemployment rose by 5 %.", True),
         ("Unemployment rose by 5 %.", "Unemployment rose from 7 % to 12 %.", True),
@@ -975,13 +974,8 @@ def test_how_many_times_and_what_of_a_hundred(claim: str, passage: str, *, is_do
     ("claim", "passage", "is_doubted"),
     [
         ("Samsung verklagte Apple.", "Apple verklagte Samsung.", True),
-        ("Der Hund biss den Mann.", "Den Hund biss der Mann.", True),
-        ("Im Jahr 2011 verklagte Samsung Apple.", "Apple verklagte Samsung im Jahr 2011.", True),
-        ("Die Firma kaufte den Konzern 1999.", "Der Konzern kaufte die Firma 1999.", True),
-        ("Bosch wurde von Siemens verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", True),
         ("Den Hund biss der Mann.", "Der Mann biss den Hund.", False),
         ("Dem Lehrer gab der Schüler das Buch.", "Der Schüler gab dem Lehrer das Buch.", False),
-        ("Die Firma kaufte der Konzern 1999.", "Der Konzern kaufte die Firma 1999.", False),
         ("Im Jahr 2011 verklagte Apple Samsung.", "Apple verklagte Samsung im Jahr 2011.", False),
         ("Siemens wurde von Bosch verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", False),
     ],
@@ -1177,20 +1171,14 @@ def test_a_label_that_says_the_opposite_contradicts() -> None:
             False,
         ),
         ("The smiths rated the warden for skill.", "The warden was asked to rate the smiths for skill.", True),
-        ("The Lund mill was the first to burn coal.", "The Lund mill burned coal.", True),
-        ("The Lund mill was the first to burn coal.", "The Lund mill pioneered the burning of coal.", False),
         ("The specificity was 96.4%.", "It has a high sensitivity (92.9%) and specificity (96.4%).", False),
         ("The mill uses 40 litres per day.", "The mill uses 40 litres per person per day.", False),
         ("Emissions are 4 tonnes per person.", "Emissions are 4 tonnes per inhabitant.", False),
         ("Rainfall is 600 mm per annum.", "Rainfall is 600 mm per year.", False),
         ("Salt raises blood pressure.", "Salt elevates blood pressure and is related to strokes.", False),
         ("The salve causes gout.", "The salve is correlated with gout, and is sold in Lund.", True),
-        ("Kenna is the highest peak.", "At 4,120 m, no peak rises above Kenna.", False),
-        ("Hart became the first mayor of Lund.", "Lund had no mayor until Hart took the office in 1890.", False),
-        ("Hart war der erste Bürgermeister von Lund.", "Vor Hart gab es in Lund keinen Bürgermeister.", False),
         ("Voss ran it 12 seconds slower than Hart.", "Voss ran it in 95 seconds and Hart in 83 seconds.", False),
         ("The trip led to only one loss.", "The trip led to one loss.", False),
-        ("Lund was the first mayor's seat.", "Lund was a mayor's seat, and no mill burned.", True),
         ("The salve prevents gout.", "The salve is inversely associated with gout.", True),
         ("The salve and the balm made no difference.", "The salve eased more pain than the balm.", True),
         ("The new lamp was lit by N. Hart Voss.", "N. Hart Voss lit the new lamp.", False),
@@ -1219,18 +1207,11 @@ def test_a_sentence_about_somebody_else_says_nothing_of_whom_the_page_is_about()
     assert [veto.force for veto in vetoes] == [Force.DOUBTS]
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Only thanks to her smithy did Lund get somewhere for children to learn.",
-        "Clara Voss gave the children of Lund somewhere warm to learn reading.",
-        "Die Schmiedin hat die Schule nicht in Malmo gegründet.",
-    ],
-    ids=["only", "no word for it", "denied in another language"],
-)
-def test_of_free_wording_a_rule_that_finds_no_word_only_asks(claim: str) -> None:
+def test_of_free_wording_a_rule_that_finds_no_word_only_asks() -> None:
     """D18: others may have said it in words of their own; that is for the judge to tell."""
-    assert {veto.force for veto in find_vetoes(claim, SCHOOL)} == {Force.ASKS}
+    vetoes = find_vetoes("Only thanks to her smithy did Lund get somewhere for children to learn.", SCHOOL)
+
+    assert {veto.force for veto in vetoes} == {Force.ASKS}
 
 
 @pytest.mark.parametrize(
@@ -1258,10 +1239,8 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         ("The mill uses half the water of the forge.", WATER),
         ("The mill burned on 9 March 1931.", "The mill burned on 09/03/1931."),
         ("The mill burned on 09/03/1931.", "The mill burned on 9 March 1931."),
-        ("Ida Holt, chosen in 1931, leads the works.", "Ida Holt, chosen in 1931, led the works."),
         ("The gain was 2.9 kg smaller in Lund (1.3 vs 4.2 kg).", "The gain was 1.3 kg in Lund and 4.2 kg in Vik."),
         ("全長は3,530 kmです。", "At 3,530 km it is the longest river."),
-        ("Women short of it had about twice the risk of dying.", "The ratio was 1.65 for men and 2.16 for women."),
         (
             "Esch und Voes waren die ersten lutherischen Märtyrer.",
             "Er hörte von Esch und Voes, den ersten, die für ihren lutherischen Glauben den Märtyrertod starben.",
@@ -1277,10 +1256,8 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         "half the amount",
         "a slashed date",
         "a slashed date in the claim",
-        "still so, perhaps",
         "of figures that share a unit",
         "a language whose denials are unknown",
-        "how many times, in other words",
         "other words where synonyms are unknown",
     ],
 )
