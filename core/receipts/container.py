@@ -418,7 +418,6 @@ def _answer(receipt: Receipt) -> Check:
         letters, numbers = texts.get(claim.id.partition("-")[0], ("", set[str]()))
         if _letters(claim.text) not in letters or not _numbers(claim.text) <= numbers:
             wrong.append(say("{claim} is not in the answer", claim=claim.id))
-    for claim in receipt.claims:
         best = min((entry.verdict for entry in claim.evidence), key=WEAKNESS.index, default=Verdict.UNCHECKED)
         if best is not claim.verdict:
             was, verdicts = "{claim} is {verdict}, its evidence {best}", {"verdict": claim.verdict, "best": best}
