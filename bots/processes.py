@@ -124,7 +124,7 @@ def _needing_mcp() -> Iterator[None]:
         yield
     except ImportError as exc:
         raise SetupError(
-            'gorkd mcp needs the extra `mcp`: `.venv/bin/pip install -e ".[mcp]"` in a checkout, or `pipx inject gorkd mcp`.'
+            'gorkd mcp needs `mcp`: in a checkout `.venv/bin/pip install -e ".[mcp]"`, or `pipx inject gorkd mcp`'
         ) from exc
 
 
