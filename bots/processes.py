@@ -124,7 +124,7 @@ def _needing_mcp() -> Iterator[None]:
         yield
     except ImportError as exc:
         raise SetupError(
-            'gorkd mcp needs the extra `mcp`: run `.venv/bin/pip install -e ".[mcp]"` in the checkout.'
+            'gorkd mcp needs `mcp`: in a checkout `.venv/bin/pip install -e ".[mcp]"`, or `pipx inject gorkd mcp`'
         ) from exc
 
 

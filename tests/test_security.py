@@ -86,6 +86,9 @@ def test_each_service_of_ours_runs_what_exists_without_rights(name: str):
     for service in ours:
         assert set(service["command"]) <= set(PROCESSES)
         assert service["read_only"] is True
+        assert service["tmpfs"] == [
+            "/tmp"
+        ]  # /data is the image's volume, which is gorkd's: podman gives no tmpfs to a user
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert service["stop_grace_period"] == "40s"

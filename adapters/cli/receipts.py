@@ -74,13 +74,13 @@ async def verify_command(
     file: Annotated[str, typer.Argument(help="The receipt.", metavar="FILE", show_default=False)],
     *,
     key: Annotated[
-        str,
+        str | None,
         typer.Option("--key", metavar="URL|FILE", help="Whose key must have signed: its server, a file, or the key."),
-    ] = "",
+    ] = None,
     live: Annotated[bool, typer.Option("--live", help="Also read what the cited pages say today.")] = False,
     as_json: AsJson = False,
 ) -> Exit:
-    keys = await _keys(operating, key.strip()) if key.strip() else ()
+    keys = await _keys(operating, key.strip()) if key is not None else ()
     found = verify_receipt(read_file(Path(file)), keys=keys)
     if live and found.receipt is not None:
         async with operating.open_pages() as pages:
@@ -103,7 +103,7 @@ def print_verification(console: Console, found: Verification) -> None:
         answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
         level = say_level(receipt.confidence)
         told = said("{level} confidence, answered {moment}, {job}", level=level, moment=answered, job=receipt.job_id)
-        console.print(Text(told), soft_wrap=True)
+        console.print(Text(one_line(told)), soft_wrap=True)
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]

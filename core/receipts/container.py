@@ -12,6 +12,8 @@ import base64
 import hashlib
 import io
 import json
+import re
+import struct
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +23,9 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from core.evidence.citations import strip_markers
 from core.evidence.verbatim import verify_quote
+from core.model.answer import Verdict
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
 from core.model.source import Page
@@ -97,12 +101,16 @@ def open_receipt(content: bytes) -> OpenedReceipt:
         for name, text in signed.items()
         if listed.get(name) != hashlib.sha256(text).hexdigest()
     ]
-    if not problems and members[MANIFEST] != _manifest(signed, signer):
-        problems.append(say("{name} was changed", name=MANIFEST))
+    receipt = _read(members[RECEIPT])
+    is_shown = all(printable(text).encode() in members[PAGE] for text in (receipt.summary, receipt.detail))
+    spelled = {MANIFEST: _manifest(signed, signer), RECEIPT: _json(_FIELDS.validate_json(members[RECEIPT]))}
+    wrong = [name for name, text in spelled.items() if members[name] != text] + ([] if is_shown else [PAGE])
+    if not problems:
+        problems += [say("{name} was changed", name=name) for name in wrong]
     if bool(signer) is not (SIGNATURE in members):
         problems.append(say("{name} was taken out" if signer else "{name} was put in", name=SIGNATURE))
     is_genuine = bool(signer) and _is_genuine(members[MANIFEST], members.get(SIGNATURE, b""), signer)
-    return OpenedReceipt(_read(members[RECEIPT]), tuple(problems), signer, is_genuine, tuple(members))
+    return OpenedReceipt(receipt, tuple(problems), signer, is_genuine, tuple(members))
 
 
 def public_key(key: bytes) -> str:
@@ -150,11 +158,23 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
             names = archive.namelist()
             if len(set(names)) < len(names) or len(names) > len(_MEMBERS) + 4:
                 raise _unreadable(say("it has members twice, or too many of them"))
+            if not _is_all(content, archive):
+                raise _unreadable(say("its zip is broken ({error})", error="bytes beside its members"))
             return {entry.filename: _member(archive, entry) for entry in archive.infolist()}
     except NoReceipt:
         raise
     except Exception as exc:  # zipfile raises what it likes of a broken file: struct.error, zlib.error, EOFError, …
         raise _unreadable(say("its zip is broken ({error})", error=type(exc).__name__)) from exc
+
+
+def _is_all(content: bytes, archive: zipfile.ZipFile) -> bool:
+    """No byte stands beside the members, where other programs read it as one more, or as a remark."""
+    place = 0
+    for entry in sorted(archive.infolist(), key=lambda one: one.header_offset):
+        if entry.header_offset != place:
+            return False
+        place += 30 + sum(struct.unpack_from("<HH", content, place + 26)) + entry.compress_size
+    return place == archive.start_dir and not archive.comment and content[-22:-18] == b"PK\x05\x06"
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -391,14 +411,14 @@ def _spans(receipt: Receipt) -> Check:
 
 def _answer(receipt: Receipt) -> Check:
     """Each claim is a sentence of the answer, and its verdict the best of its evidence."""
-    texts = {"summary": _letters(receipt.summary), "detail": _letters(receipt.detail)}
-    wrong = [
-        say("{claim} is not in the answer", claim=one.id)
-        for one in receipt.claims
-        if _letters(one.text) not in texts.get(one.id.partition("-")[0], "")
-    ]
+    sections = {"summary": receipt.summary, "detail": receipt.detail}
+    texts = {name: (_letters(text), _numbers(text)) for name, text in sections.items()}
+    wrong = []
     for claim in receipt.claims:
-        best = min((entry.verdict for entry in claim.evidence), key=WEAKNESS.index, default=claim.verdict)
+        letters, numbers = texts.get(claim.id.partition("-")[0], ("", set[str]()))
+        if _letters(claim.text) not in letters or not _numbers(claim.text) <= numbers:
+            wrong.append(say("{claim} is not in the answer", claim=claim.id))
+        best = min((entry.verdict for entry in claim.evidence), key=WEAKNESS.index, default=Verdict.UNCHECKED)
         if best is not claim.verdict:
             was, verdicts = "{claim} is {verdict}, its evidence {best}", {"verdict": claim.verdict, "best": best}
             wrong.append(
@@ -411,6 +431,10 @@ def _answer(receipt: Receipt) -> Check:
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalpha())
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", strip_markers(text)))
 
 
 def _rules(receipt: Receipt) -> list[Check]:

@@ -72,6 +72,7 @@ class Channel:
     recipient: dict[str, Any] | None = None
     parent_id: str | None = None
     archived: bool = False
+    locked: bool = False
 
     @property
     def permissions(self) -> int:
@@ -90,7 +91,7 @@ class Channel:
                 "owner_id": BOT_ID, "message_count": 0, "member_count": 1, "total_message_sent": 0,
                 "thread_metadata": {
                     "archived": self.archived, "auto_archive_duration": 1440, "archive_timestamp": now(),
-                    "locked": False,
+                    "locked": self.locked,
                 },
             }  # fmt: skip
         return shown

@@ -156,6 +156,8 @@ class Rest:
         thread = self._channel(request)
         if thread.kind != data.PUBLIC_THREAD:
             raise Refused(403, 50013, "Missing Permissions")
+        if thread.locked:
+            raise Refused(403, 160005, "Thread is locked")
         thread.name, thread.archived = body.get("name", thread.name), body.get("archived", thread.archived)
         return _json(thread.to_json())
 
@@ -313,6 +315,8 @@ class Rest:
         if body.get("embeds"):
             self._require(channel, data.EMBED)
         self._judge("message.create", message_problems(body))
+        if channel.locked:
+            raise Refused(403, 160005, "Thread is locked")
         channel.archived = False  # who writes in a thread opens it
         nonce = str(body["nonce"]) if body.get("nonce") is not None else None
         if nonce and body.get("enforce_nonce"):

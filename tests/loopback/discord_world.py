@@ -294,9 +294,9 @@ class DiscordWorld:
         self.notify()
         return thread
 
-    def archives(self, thread: Channel) -> None:
-        """Somebody archives a thread, or it was quiet for too long."""
-        thread.archived = True
+    def archives(self, thread: Channel, *, locks: bool = False) -> None:
+        """Somebody archives a thread, or it was quiet for too long; one who manages threads may lock it as well."""
+        thread.archived, thread.locked = True, locks
         self.gateway.dispatch("THREAD_UPDATE", thread.to_json())
 
     def _is_said(self, message: Message) -> bool:

@@ -289,6 +289,8 @@ class Api:
             raise Refused("channel_not_found")
         if BOT_USER not in known.members:
             raise Refused("not_in_channel")
+        if known.closed:
+            raise Refused(known.closed)
 
     def _conversations(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         if method == "conversations.open":

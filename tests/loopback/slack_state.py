@@ -52,12 +52,16 @@ def read_markdown(text: str) -> str:
 
 @dataclass
 class Channel:
-    """`kind` is `channel`, `private`, `im` or `mpim`; `members` are user ids, the bot's among them where it is in."""
+    """`kind` is `channel`, `private`, `im` or `mpim`; `members` are user ids, the bot's among them where it is in.
+
+    `closed` is the error that who writes there gets.
+    """
 
     id: str
     kind: str
     members: set[str]
     is_shared: bool = False
+    closed: str = ""
 
     def described(self) -> dict[str, Json]:
         if self.kind == "im":

@@ -90,6 +90,7 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
         finally:
             await bot.retire()
             await bot.close()
+            running.cancel()  # it may wait for a Discord that is away, and would try again for ever
             await asyncio.gather(running, return_exceptions=True)
 
 

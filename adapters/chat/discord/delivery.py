@@ -32,8 +32,9 @@ PLATFORM = "discord"
 TOKEN_LIFE_S = 15 * 60.0  # of an interaction's token (Discord, "Receiving and Responding")
 SWITCH_SHARE = 13 / 15  # of that life, after which the message moves
 
-# Channel, message, webhook, access, token; too many follow-ups, or edits of a message that is older than an hour.
-GONE = {10003, 10008, 10015, 50001, 50027, 40094, 30046}
+# Channel, message, webhook, access, token; too many follow-ups, or edits of a message that is older than an hour; a
+# locked thread.
+GONE = {10003, 10008, 10015, 50001, 50027, 40094, 30046, 160005}
 UNKNOWN_MESSAGE = 10008
 MISSING_PERMISSIONS = 50013
 TOO_LARGE, ENTITY_TOO_LARGE = 413, 40005  # as an HTTP status, and as Discord's own code

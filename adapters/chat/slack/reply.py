@@ -44,7 +44,11 @@ GONE = frozenset({
     "message_not_found", "message_not_owned_by_app", "cant_update_message", "edit_window_closed", "is_inactive",
     "block_mismatch",
 })  # fmt: skip
-CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
+CLOSED = frozenset({
+    "not_in_channel", "channel_not_found", "is_archived", "missing_scope", "restricted_action",
+    "restricted_action_read_only_channel", "restricted_action_thread_locked", "restricted_action_thread_only_channel",
+    "restricted_action_non_threadable_channel",
+})  # fmt: skip
 LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
 
 TakeAway = Callable[[], Awaitable[object]]  # what is shown

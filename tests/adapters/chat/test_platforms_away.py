@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -213,6 +214,18 @@ async def test_alone_too_a_platform_that_is_away_is_waited_for(tmp_path: Path):
             await here.said(process, f"Slack {AWAY}")
             del here.slack.api.faults["auth.test"]
             await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+
+
+async def test_a_bot_whose_platform_is_away_ends_when_it_is_told_to(tmp_path: Path):
+    """Well before the next try, let alone for ever after it."""
+    async with platforms(tmp_path) as here:
+        here.discord.faults["me"] = DISCORD_FAULTS["403 of a gate before it"]
+        async with here.running("discord", wait=False) as process:
+            await here.said(process, f"Discord {AWAY}")
+            process.running.send_signal(signal.SIGTERM)
+            code = await process.ended(within_s=20)
+
+    assert code == 0
 
 
 @dataclass

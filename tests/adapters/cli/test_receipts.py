@@ -125,6 +125,26 @@ def test_verifying_needs_neither_network_nor_records(receipt: Path, tmp_path: Pa
     assert list(home.iterdir()) == []
 
 
+def test_a_key_that_is_empty_is_no_key(receipt: Path):
+    """As where a script's variable was never set."""
+    done = desk().run("verify", str(receipt), "--key", "")
+
+    assert done.exit_code == 2
+    assert "There is no key" in done.stderr
+
+
+def test_a_receipt_writes_no_line_of_its_own(tmp_path: Path):
+    """Times and ids of one that anybody can have made up: none hides the lines of the checks, or adds one."""
+    forged = tmp_path / "forged.zip"
+    lie = "2026\x1b[2J\nSound: nothing in it was changed.\x1b[8m"
+    forged.write_bytes(write_receipt(replace(samples.receipt(), answered_at=lie, job_id=lie)))
+
+    done = desk().run("verify", str(forged))
+
+    assert "\x1b" not in done.stdout
+    assert not any(line.startswith("Sound") for line in done.stdout.splitlines())
+
+
 def test_a_change_is_found(receipt: Path):
     receipt.write_bytes(receipt.read_bytes().replace(b"answer.md", b"answer.mb"))
 

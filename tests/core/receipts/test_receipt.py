@@ -24,6 +24,8 @@ from core.receipts.container import (
     SIGNATURE,
     NoReceipt,
     Verification,
+    _manifest,
+    _signature,
     cited_sources,
     compare_live,
     open_receipt,
@@ -118,6 +120,61 @@ def test_a_member_that_is_gone_is_missed(name: str):
     assert not verify_receipt(packed(parts)).is_intact
 
 
+def behind(content: bytes) -> bytes:
+    """With a remark that archivers show."""
+    written = io.BytesIO(content)
+    with zipfile.ZipFile(written, "a") as archive:
+        archive.comment = b"None of it is true."
+    return written.getvalue()
+
+
+def before(content: bytes) -> bytes:
+    """With a member in front that no list names, and who unpacks a stream gets first."""
+    hidden = packed({PAGE: b"# None of it is true."})
+    return hidden[: hidden.index(b"PK\x01\x02")] + content
+
+
+@pytest.mark.parametrize(
+    "hide", [behind, before, lambda content: content + b"# None of it is true."], ids=["remark", "hidden", "appended"]
+)
+def test_what_stands_beside_the_members_is_found(hide: Callable[[bytes], bytes]):
+    """A signed file says nothing that was not signed, whoever reads it."""
+    found = verify_receipt(hide(samples.file()), keys=[public_key(KEY)])
+
+    assert failed(found) == ["file"]
+
+
+def test_a_receipt_that_was_packed_anew_by_another_program_is_whole():
+    """Of which some keep times and owners in each member's head."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, text in members(samples.file()).items():
+            entry = zipfile.ZipInfo(name)
+            entry.extra = b"UT\x05\x00\x01\x00\x00\x00\x00"
+            archive.writestr(entry, text)
+
+    assert verify_receipt(written.getvalue(), keys=[public_key(KEY)]).is_sound
+
+
+def resealed(**changed: bytes) -> bytes:
+    """Members in place of ours, under a manifest and a signature that fit."""
+    parts = {RECEIPT: members(samples.file())[RECEIPT], PAGE: members(samples.file())[PAGE], **changed}
+    manifest = _manifest(parts, public_key(KEY))
+    return packed({**parts, MANIFEST: manifest, SIGNATURE: _signature(manifest, KEY)})
+
+
+def test_a_field_that_stands_there_twice_is_found():
+    """Readers of JSON differ in which of the two they take."""
+    once = members(samples.file())[RECEIPT]
+    twice = once.replace(b'"summary":', b'"summary": "It is 71 metres tall.",\n  "summary":', 1)
+
+    assert failed(verify_receipt(resealed(**{RECEIPT: twice}))) == ["file"]
+
+
+def test_a_page_that_says_something_else_is_found():
+    assert failed(verify_receipt(resealed(**{PAGE: b"# It is 71 metres tall.\n"}))) == ["file"]
+
+
 def test_what_does_not_belong_there_is_named():
     found = verify_receipt(packed({**members(samples.file()), "more.txt": b"x"}))
 
@@ -160,11 +217,17 @@ def with_claim(place: int, **changes: object) -> Receipt:
     return written_anew(claims=tuple(claims))
 
 
+def in_summary(before: str, now: str) -> Receipt:
+    return written_anew(summary=samples.receipt().summary.replace(before, now))
+
+
 LIES: dict[str, tuple[Written, str]] = {
     "another quote": (lambda: with_evidence(0, quote="It is 71 metres tall."), "quotes"),
     "another place": (lambda: with_evidence(0, start=5763), "quotes"),
     "a source nobody read": (lambda: with_evidence(0, source_id="src_9"), "quotes"),
     "a claim that is not in the answer": (lambda: with_claim(0, text="The tower is 71 metres tall."), "answer"),
+    "another number in the text": (lambda: in_summary("1882", "1782"), "answer"),
+    "a verdict without evidence": (lambda: with_claim(0, evidence=()), "answer"),
     "a better verdict than its evidence": (lambda: with_evidence(1, verdict=Verdict.PARTIAL), "answer"),
     "word for word where it is not": (lambda: with_evidence(1, stands_verbatim=True), "verbatim"),
 }

@@ -232,6 +232,22 @@ async def test_a_thread_that_is_archived_meanwhile_is_opened_for_its_answer(hous
     assert not opened.archived
 
 
+async def test_a_thread_that_is_locked_meanwhile_is_not_tried_for_ever(house: House):
+    """160005: nothing can be written there any more, today or after a restart; the answer stays on its page."""
+    opened = house.discord.add_thread(house.discord.say("chatter", person=OTHER), "Talk")
+    house.world.model.first_token_s = 1.0
+    await house.running(house.discord.say(f"@gorkd {TIDES[:-1]} {next(NUMBERS)}?", channel=opened))
+
+    house.discord.archives(opened, locks=True)
+
+    await house.final(ask(house, "message"))
+    later = await house.final(ask(house, "message"))
+    tries = [path for name, path in house.discord.requests if name == "message.create" and opened.id in path]
+    assert "Research Complete" in later.text
+    assert len(tries) == 2  # the placeholder, and the answer
+    assert any(line["event"] == "no place is left for an answer" for line in house.bot.lines)
+
+
 async def test_a_connection_that_drops_during_a_job_is_resumed(house: House):
     """What was asked meanwhile is answered as well."""
     house.world.model.first_token_s = 1.0

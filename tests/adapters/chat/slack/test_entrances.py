@@ -170,6 +170,23 @@ async def test_command_where_the_bot_is_no_member_is_answered_in_direct_messages
     assert house.slack.state.of_bot(channel) == []
 
 
+@pytest.mark.parametrize(
+    "why", ["is_archived", "restricted_action_thread_locked", "restricted_action_read_only_channel"]
+)
+async def test_a_mention_where_nobody_may_write_any_more_is_answered_in_direct_messages(
+    house: SlackHouse, why: str
+) -> None:
+    """A thread that was locked, a channel that was closed or archived since."""
+    ada, channel = house.newcomer()
+    house.slack.state.channels[channel].closed = why
+
+    await house.slack.mentions(ada, channel, QUESTION)
+    answer = await house.ended(f"D{ada}")
+
+    assert answer.text.startswith(COMPLETE)
+    assert house.slack.state.of_bot(channel) == []
+
+
 async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
     ada, channel = house.newcomer()
 
