@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -212,6 +212,9 @@ class ScriptedResearcher:
 
     def can_research(self, mode: Mode) -> bool:
         return self.has_model or not mode.needs_model
+
+    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
+        """No documents are read beforehand."""
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         return Attachment(name, media_type, name, content.decode())
