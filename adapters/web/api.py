@@ -61,14 +61,14 @@ from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
 
-class AttachedText(BaseModel, frozen=True):
+class AttachedText(BaseModel, frozen=True, extra="forbid"):
     """A file of text that comes with a question; its name tells its kind."""
 
     name: str = Field(min_length=1, max_length=200)
     text: str = Field(min_length=1)
 
 
-class QuestionBody(BaseModel, frozen=True, str_max_length=32_000):
+class QuestionBody(BaseModel, frozen=True, extra="forbid", str_max_length=32_000):
     """The body of `POST /v1/research`. Its text is judged by the intake, as everywhere."""
 
     query: str
@@ -95,20 +95,20 @@ class QuestionBody(BaseModel, frozen=True, str_max_length=32_000):
         )
 
 
-class SaidInBody(BaseModel, frozen=True):
+class SaidInBody(BaseModel, frozen=True, extra="forbid"):
     """The body of `POST /v1/jobs/{job_id}/steering`."""
 
     kind: SteeringKind
     text: str = Field(default="", max_length=MAX_STEERING_CHARS)
 
 
-class WishBody(BaseModel, frozen=True):
+class WishBody(BaseModel, frozen=True, extra="forbid"):
     """The body of `POST /v1/jobs/{job_id}/improve`."""
 
     feedback: str = Field(default="", max_length=MAX_FEEDBACK_CHARS)
 
 
-class WatchBody(BaseModel, frozen=True):
+class WatchBody(BaseModel, frozen=True, extra="forbid"):
     """The body of `PUT /v1/jobs/{job_id}/watch`; `every` is as `gorkd watch add --every` takes it."""
 
     every: str = Field(default="day", max_length=100)

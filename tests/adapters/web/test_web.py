@@ -92,6 +92,7 @@ async def test_stream_ends_with_the_complete_response_and_resumes_after_the_last
         pytest.param(b'{"query": 5}', "query", id="wrong type"),
         pytest.param(b'{"query": "x", "top_k": 21}', "top_k", id="top_k"),
         pytest.param(b'{"query": "x", "depth": "abyss"}', "depth", id="depth"),
+        pytest.param(b'{"query": "x", "is_private": true}', "is_private", id="a field that is none"),
         pytest.param(b"\xff\xfe", "body", id="not text"),
     ],
 )
