@@ -23,6 +23,7 @@ from core.evidence.rules.words import (
     Kind,
     Reading,
     Token,
+    is_irregular_past,
     listed,
     match_tokens,
     pattern,
@@ -51,8 +52,10 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
             if not kept and there in KNOWN and said and said.lower() not in _TEMPORAL:
                 yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
                 return
-        if there in KNOWN and theirs and not ours:
-            yield Veto("negation", Force.DOUBTS, "the source denies something")
+        is_new = ours and not theirs and not any(_is_negative(token, there) for token in read(pair.passage).tokens)
+        if there in KNOWN and (is_new or (theirs and not ours)):
+            force = Force.DOUBTS if theirs else pair.unfound
+            yield Veto("negation", force, f"the source {'denies something' if theirs else 'denies nothing'}")
 
 
 LONGER = 1.6  # times the claim's content words; a longer sentence in another language says more than the claim
@@ -500,15 +503,34 @@ def _is_before_number(reading: Reading, end: int) -> bool:
 
 
 _FUTURE = frozenset("will shall won't".split())
+_PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
+_PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
+_NOW = frozenset("is are isn't aren't".split())  # "has been" may be told of what "was"
 _PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
+_ANNALS = regex.compile(
+    r"\W*(?:[Ii][nm] )?(?:(?:\p{Nd}{1,2}\.? )?\p{Lu}\p{L}+ )?\p{Nd}{4}\b"
+)  # 1943: the court restores it
 _AUXILIARY_REACH = 5  # tokens before a verb among which its auxiliary stands
 
 
-def _check_future(pair: Comparison) -> Iterator[Veto]:
-    """What is still to come, of which the source announces nothing: a word that both have."""
+def _check_tense(pair: Comparison) -> Iterator[Veto]:
+    """What was may not be what is: a word that both have, in the past there."""
+    if pair.alignment.matched < HALF:
+        return
     for word, said in pair.partner.items():
-        if _auxiliaries(pair.claim, word) & _FUTURE and not _auxiliaries(pair.home, said) & _PLANS:
+        if word.stem != said.stem:
+            continue
+        ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
+        if ours & _FUTURE and not theirs & _PLANS:
             yield Veto("tense", Force.DOUBTS, 'the source does not say "will"')
+            return
+        if _ANNALS.match(pair.claim.text):
+            continue
+        is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
+        is_present = word.text.islower() and word.text.endswith("s") and not ours
+        is_past = said.text.lower().endswith("ed") or is_irregular_past(said.text.lower())
+        if is_past_now or (is_present and is_past and not theirs & (_PRESENT | _PLANS)):
+            yield Veto("tense", Force.ASKS, f'the source has "{word.text}" in the past')
             return
 
 
@@ -534,5 +556,5 @@ def _in_english(*rules: Rule) -> Rule:
 
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers,
-    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_future, _check_certainty),
+    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_tense, _check_certainty),
 )  # fmt: skip

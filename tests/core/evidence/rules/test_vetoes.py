@@ -243,6 +243,7 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("apart from", "The library is open every day.", "Apart from Mondays, the library is open every day."),
     ("at least dropped", "The fire killed 40 people in Lund.", "The fire killed at least 40 people in Lund."),
     ("future", "The Royal Mint will own the copper mine.", "The Royal Mint owned the copper mine."),
+    ("present", "The Royal Mint owns the copper mine.", "The Royal Mint owned the copper mine."),
     ("may left out", "Humming helps torn muscles heal.", "Humming may help torn muscles heal."),
     ("could left out", "A second dam prevents the floods.", "A second dam could prevent the floods."),
     ("in theory", "The engine runs on salt water.", "In theory, the engine runs on salt water."),
@@ -1207,11 +1208,17 @@ def test_a_sentence_about_somebody_else_says_nothing_of_whom_the_page_is_about()
     assert [veto.force for veto in vetoes] == [Force.DOUBTS]
 
 
-def test_of_free_wording_a_rule_that_finds_no_word_only_asks() -> None:
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Only thanks to her smithy did Lund get somewhere for children to learn.",
+        "Die Schmiedin hat die Schule nicht in Malmo gegründet.",
+    ],
+    ids=["only", "denied in another language"],
+)
+def test_of_free_wording_a_rule_that_finds_no_word_only_asks(claim: str) -> None:
     """D18: others may have said it in words of their own; that is for the judge to tell."""
-    vetoes = find_vetoes("Only thanks to her smithy did Lund get somewhere for children to learn.", SCHOOL)
-
-    assert {veto.force for veto in vetoes} == {Force.ASKS}
+    assert {veto.force for veto in find_vetoes(claim, SCHOOL)} == {Force.ASKS}
 
 
 @pytest.mark.parametrize(
@@ -1239,6 +1246,7 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         ("The mill uses half the water of the forge.", WATER),
         ("The mill burned on 9 March 1931.", "The mill burned on 09/03/1931."),
         ("The mill burned on 09/03/1931.", "The mill burned on 9 March 1931."),
+        ("Ida Holt, chosen in 1931, leads the works.", "Ida Holt, chosen in 1931, led the works."),
         ("The gain was 2.9 kg smaller in Lund (1.3 vs 4.2 kg).", "The gain was 1.3 kg in Lund and 4.2 kg in Vik."),
         ("全長は3,530 kmです。", "At 3,530 km it is the longest river."),
         (
@@ -1256,6 +1264,7 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         "half the amount",
         "a slashed date",
         "a slashed date in the claim",
+        "still so, perhaps",
         "of figures that share a unit",
         "a language whose denials are unknown",
         "other words where synonyms are unknown",
