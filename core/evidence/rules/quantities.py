@@ -14,7 +14,8 @@ from typing import NamedTuple
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token, pattern
-from core.text.numbers import MONTHS, is_ordinal, is_year, last_place, measure_at, numerals, unit_of
+from core.text.language import language_of
+from core.text.numbers import MONTHS, is_ordinal, is_year, last_place, measure_at, numerals, read_number, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 CONVERTED_SMALL = 0.06  # the same of small figures, within half of what their last digit is worth: 9 miles, 14 km
@@ -246,7 +247,8 @@ def _comes_out(found: regex.Match[str], reading: Reading) -> bool:
     is_product = not any(sign in "+−–-" for sign in signs)
     if not is_product and any(sign in "*×·/÷" for sign in signs):
         return False
-    values = [_worth(term, in_parts=is_product)[0] for term in found.captures("term")]
+    language = language_of(found.string) or "en"
+    values = [_worth(term, language, in_parts=is_product)[0] for term in found.captures("term")]
     result = values[0]
     for sign, value in zip(signs, values[1:], strict=True):
         if is_product:
@@ -254,16 +256,16 @@ def _comes_out(found: regex.Match[str], reading: Reading) -> bool:
         else:
             result += value if sign == "+" else -value
     given = {round(times * other.value, 9) for other in reading.numbers if other.value for times in (1, 0.01)}
-    said, slack = _worth(found["sum"], in_parts=is_product)
+    said, slack = _worth(found["sum"], language, in_parts=is_product)
     return abs(said - result) <= slack and any(round(value, 9) in given for value in values)
 
 
-def _worth(term: str, *, in_parts: bool) -> tuple[float, float]:
+def _worth(term: str, language: str, *, in_parts: bool) -> tuple[float, float]:
     """A term of an equation, and how far off a result so written may be."""
     bare = term.rstrip("% \u00a0")
-    plain = regex.sub(r",(?=\p{Nd}{3}(?!\p{Nd}))", "", bare).replace(",", ".")
+    value = read_number(bare, language)[0]
     worth = 0.01 if in_parts and "%" in term else 1.0
-    return float(plain) * worth, 0.75 * worth * 10.0 ** -len(plain.partition(".")[2])
+    return value * worth, 0.75 * worth * min(1.0, last_place(value, bare))
 
 
 def is_multiple(claim: Reading, number: Token) -> bool:

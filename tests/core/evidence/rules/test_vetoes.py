@@ -861,6 +861,23 @@ def test_what_a_claim_works_out_rightly_is_for_the_judge(claim: str) -> None:
     assert {veto.force for veto in find_vetoes(claim, source) if veto.rule == "numbers"} == {Force.ASKS}
 
 
+@pytest.mark.parametrize("result", ["1.234.569,5", "1.234.570,5"])
+def test_what_is_worked_out_is_read_as_its_language_writes_numbers(result: str) -> None:
+    vetoes = find_vetoes(
+        f"Die Mühle kostete mit der Pacht 1.234.567,5 + 2 = {result} Mark.", "Die Mühle kostete 1.234.567,5 Mark."
+    )
+
+    assert (Force.DOUBTS in {veto.force for veto in vetoes if veto.rule == "numbers"}) is (result != "1.234.569,5")
+
+
+TERMS = st.from_regex(r"[0-9][0-9.,]{0,9}%?", fullmatch=True)
+
+
+@given(TERMS, st.sampled_from("+−×/"), TERMS, TERMS)
+def test_any_equation_is_read(one: str, sign: str, other: str, result: str) -> None:
+    find_vetoes(f"It came to {one} {sign} {other} = {result} smiths.", f"It came to {one} smiths.")
+
+
 @pytest.mark.parametrize("claim", ["So turnout was 100% − 32.9% = 68.1%.", "So turnout was 100% − 31.9% = 68.1%."])
 def test_what_a_claim_works_out_wrongly_or_from_nothing_is_doubted(claim: str) -> None:
     source = "The vote was 51.6% in favour, and 32.9% of the smiths did not vote."
