@@ -33,7 +33,7 @@ from core.stages.prompting import Script, as_detail, as_summary, early_script, f
 from core.stages.search import CHOICE, EarlyChoice, early_sources
 from core.stages.writing import PARTS, Tries, Writing
 from core.text.saying import later, say
-from core.text.sentences import tells_absence
+from core.text.sentences import tells_absence, tells_of_sources
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -137,8 +137,9 @@ async def finish(draft: Draft, deps: Deps) -> None:
     if draft.failure is not None or (writing.cut_off and not writing.is_short):
         _tell_break(draft, writing)
     notes = (*writing.notes, *writing.judging.notes, *([say(CUT_OFF)] if writing.is_short else []))
-    absent = [entry.text.strip() for entry in draft.judged if not entry.claim and not entry.shown]
-    notes += tuple(say(ABSENT, said=said) for said in dict.fromkeys(absent) if tells_absence(said))
+    aside = [entry.text.strip() for entry in draft.judged if not entry.claim and not entry.shown]
+    said = " ".join(one for one in dict.fromkeys(aside) if tells_absence(one) or tells_of_sources(one))
+    notes += (say(ABSENT, said=said),) if said else ()
     draft.limitations = (*draft.limitations, *notes)
     for failure in writing.judging.failures:
         deps.count_error("check", failure)

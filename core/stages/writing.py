@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-import regex
-
 from core.evidence.citations import Grammar, strip_markers, with_markers
 from core.evidence.differences import adds_nothing, is_same_claim
 from core.evidence.grounding import Grounder
@@ -47,13 +45,12 @@ from core.pipeline.work import Progress
 from core.stages.rejudging import Rejudging
 from core.text.markers import plain_markers
 from core.text.saying import say
-from core.text.sentences import Sentence, is_settled, may_end, split_sentences, tells_absence
+from core.text.sentences import Sentence, is_settled, may_end, split_sentences, tells_absence, tells_of_sources
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
-_OF_SOURCES = regex.compile(r"(?:they|these|those)\b(?!.*\[\d)", regex.IGNORECASE | regex.DOTALL)
 PARTS: tuple[Section, ...] = ("summary", "opening", "detail")  # as a reader sees them
 
 
@@ -390,7 +387,7 @@ class Writing:
         named: Section = "summary" if section == "summary" else "detail"
         said, asserts = sentence.text, sentence.asserts
         last = self.judged[-1] if self.judged and self.judged[-1].section == section else None
-        if last and not last.claim and tells_absence(last.text) and "\n" not in gap and _OF_SOURCES.match(said):
+        if last and not last.claim and tells_absence(last.text) and "\n" not in gap and tells_of_sources(said):
             return Judged(f"{named}-{place}", section, said, gap, None, None)  # whom it speaks of is not shown
         propose = partial(self.grounder.propose, named, place, said, gap=gap, asserts=asserts, before=before)
         try:

@@ -543,6 +543,11 @@ def tells_absence(text: str) -> bool:
     return _ABSENCE.fullmatch(LEAD.sub("", text, count=1).strip("*_ \t\n.")) is not None
 
 
+def tells_of_sources(text: str) -> bool:
+    """Whether it goes on about sources that were just spoken of, and cites none: "They only describe its pitch"."""
+    return _OF_SOURCES.match(text) is not None
+
+
 def _asks(bare: str, text: str) -> bool:
     """A cited question; a mark `?` behind a bracket is not one unless the sentence begins like a question."""
     return bare.endswith(_QUESTION_MARKS) or (text.rstrip().endswith("]?") and bool(_QUESTION_WORD.match(bare)))
@@ -572,5 +577,10 @@ _QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _ANNOUNCEMENT = _pattern("announcement")
 _ABSENCE = _pattern("absence")
+_OF_SOURCES = re.compile(
+    r"(?:they|these|those)\b(?: (?:[a-z]+ly|just|also|sources|pages|documents|do not|don['’]t)){0,2} "
+    r"(?:describe|cover|mention|discuss|focus|say|state|address|deal|list|report|explain|tell|concern)\b(?!.*\[\d)",
+    re.IGNORECASE | re.DOTALL,
+)
 _CHATTER = _pattern("chatter")
 _SMILES = re.compile(r"[\s\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]+$")

@@ -768,14 +768,28 @@ async def test_nobody_waits_for_questions_to_ask_next() -> None:
 
 
 async def test_what_the_sources_do_not_tell_is_said_among_the_limitations() -> None:
-    """The writer's word for it, which is no claim of a source; and nothing more that is said of the sources."""
+    """The writer's word for it, which is no claim of a source, and what more it says of the sources."""
     absent = "The sources do not say how loud it is. They only describe its pitch."
     model = TwoCalls(summary=written(f"{TWITCH} {absent}"), detail=written("", DETAIL), holds=IN_TIME)
 
     done = final(await research(deps_of(model)))
 
     assert done["answer"]["summary"] == TWITCH
-    assert "The model says of the sources: “The sources do not say how loud it is.”" in done["answer"]["limitations"]
+    assert f"The model says of the sources: “{absent}”" in done["answer"]["limitations"]
+
+
+async def test_what_is_said_of_a_thing_behind_what_the_sources_do_not_tell_is_checked() -> None:
+    """Nothing vanishes without a word."""
+    said = "These cats were sold to Mars in 1931."
+    model = TwoCalls(
+        summary=written(f"{TWITCH} The sources do not say how loud it is. {said}"),
+        detail=written("", DETAIL),
+        holds=IN_TIME,
+    )
+
+    done = final(await research(deps_of(model)))
+
+    assert said in [done["answer"]["summary"][-len(said) :], *(one["text"] for one in done["answer"]["removed"])]
 
 
 @pytest.mark.parametrize(("opening", "said"), [("", NO_DETAIL), (BONES, NO_REST)])
