@@ -264,7 +264,8 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
         assert link
         back = await client.get(unescape(link[1]))
 
-    assert places[0] == places[1] != places[2]
+    first, again, other = (place.partition("?")[0] for place in places)  # each is signed when it is given
+    assert first == again != other
     assert (improved.request.basis, improved.request.feedback) == (answered.id, IMPROVE_IT)
     assert improved.scope == answered.scope
     assert "?sig=" in action[1]
