@@ -33,8 +33,8 @@ from adapters.search import service
 from adapters.search.corpus import read_listing
 from adapters.search.service import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
-from adapters.web.prose import highlighted, quoted, safe_link
 from adapters.web.prose import prose as web_prose
+from adapters.web.prose import quoted, safe_link
 from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.answering import expected_answer
 from core.evidence.authority import pmid_of, registrable_domain
@@ -307,8 +307,6 @@ READERS: Mapping[str, Reader] = {
     # what is shown
     "web prose": lambda text: web_prose(text, lambda number, claim: None),
     "web quoted": quoted,
-    "highlighted": lambda text: highlighted(text, "python"),
-    "highlighted slashes": lambda text: highlighted(text, "rust"),
     "preview of Slack": mrkdwn,
     "preview of Discord": discord_markdown,
     "Discord plain": lambda text: discord_plain(text, 4_000),

@@ -125,7 +125,6 @@ OFFENDERS = [
     ("web prose", "- a"),
     ("web prose", "- a\n"),
     ("web prose", "\n#"),
-    ("highlighted", "'\\"),
     ("preview of Slack", "<http://"),
     ("preview of Discord", "["),
     ("read_words", ","),

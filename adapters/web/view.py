@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from adapters.web.access import JobLinks
-from adapters.web.prose import Cite, Target, claim_tag, highlighted, prose
+from adapters.web.prose import Cite, Target, claim_tag, prose
 from adapters.web.source_view import CitedPassage, hint_of, passages_of, place_of, source_view
 from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
@@ -209,7 +209,7 @@ def _code(item: FoundItem, whole: str = "") -> SimpleNamespace:
     install = f"pip install {item.dependencies.replace(',', '')}" if has_packages and item.language == "python" else ""
     return SimpleNamespace(
         language=block.language,
-        html=highlighted(text, block.language),
+        html=escape(text),
         dependencies=one_line(item.dependencies),
         install=install,
         lines=len(lines),

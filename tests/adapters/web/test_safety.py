@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.web.access import JobLinks
-from adapters.web.prose import TAGS as HIGHLIGHTING
 from adapters.web.prose import Target, claim_tag, prose, safe_link
 from adapters.web.view import job_view
 from core.model.answer import (
@@ -52,7 +51,7 @@ _TAGS = set(
     "html head meta title link body a header span main article section p h1 h2 h3 h4 h5 h6 div ul ol li table thead "
     "tbody tr th td blockquote footer details summary code pre em strong del br hr s b q form input button "
     "script nav label meter dl dt dd svg rect caption kbd".split()
-) | set(HIGHLIGHTING.values())
+)
 _ATTRIBUTES = set(
     "lang charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
     "type method action http-equiv aria-live aria-current src defer property data-ask data-job data-question hidden "

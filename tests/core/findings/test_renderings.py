@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +12,6 @@ from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.fitting import units
 from adapters.chat.slack.blocks import SlackMessage
 from adapters.chat.slack.render import SlackVoice
-from adapters.web.prose import highlighted
 from core.findings.viewing import FoundItem, code_files, read_view
 from core.model.answer import JobResult
 from core.model.job import ResearchJob
@@ -131,30 +128,6 @@ def test_ideas_name_their_place_and_a_report_its_abstract() -> None:
         assert "The methodology is here" not in shown
         assert "Not verified, not shown: 1 result" in shown
         assert "made.up" not in shown
-
-
-@given(CODES, st.sampled_from(["python", "sql", "rust", "bash", "markdown", "", "?"]))
-def test_colours_change_no_character(code: str, language: str) -> None:
-    """What is highlighted is the code, escaped."""
-    coloured = str(highlighted(code, language))
-
-    assert html.unescape(re.sub(r"</?(?:i|em|var|b|u)>", "", coloured)) == code
-
-
-@pytest.mark.parametrize(
-    ("language", "code", "parts"),
-    [
-        ("python", "def f(x):  # why\n    return 'a' + str(1)",
-         ["<b>def</b>", "<u>f</u>", "<i># why</i>", "<em>&#39;a&#39;</em>", "<var>1</var>"]),
-        ("rust", "fn main() { // go\n}", ["<b>fn</b>", "<i>// go</i>"]),
-        ("sql", "select 1 -- one", ["<b>select</b>", "<i>-- one</i>"]),
-    ],
-)  # fmt: skip
-def test_words_comments_and_strings_have_their_colours(language: str, code: str, parts: list[str]) -> None:
-    coloured = str(highlighted(code, language))
-
-    for part in parts:
-        assert part in coloured
 
 
 @given(st.lists(st.one_of(CODES.map(lambda code: code_block(code, "python")), TEXTS), max_size=6).map("\n".join))
