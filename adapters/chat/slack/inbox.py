@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from adapters.chat.live import ChatTurns
 from adapters.chat.reply import best_effort
 from adapters.chat.slack.client import FAULTS, NotInstalled
-from adapters.chat.slack.reply import TakeAway
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
 from core.model.delivery import Address, Messages
@@ -33,7 +32,7 @@ TRIES = 5  # of what breaks each time it is opened; it is tried again with each 
 
 _log = logging.getLogger(__name__)
 Opener = Callable[[Payload], Awaitable[None]]
-Tell = Callable[[str, Payload, str], Awaitable[TakeAway | None]]  # of a team, whoever sent this body, this sentence
+Tell = Callable[[str, Payload, str], Awaitable[bool]]  # of a team, whoever sent this body, this sentence
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ class Inbox:
         self._messages, self._turns, self._pauses_s = messages, turns, pauses_s
         self.openers: dict[str, Opener] = {}
         self.tell: Tell | None = None
-        self.untell: Callable[[str, Payload], Awaitable[None]] | None = None  # what a process told that is no more
-        self._told: dict[str, TakeAway] = {}  # of an outage
+        self._told: Remembered[bool] = Remembered()  # of an outage
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
         self._failures: dict[str, int] = {}
@@ -95,7 +93,6 @@ class Inbox:
         if opening is not None and opening.task is not None:
             opening.task.cancel()
             await asyncio.wait({opening.task}, timeout=DROP_WITHIN_S)
-        await self._take_away(key)
         await self._messages.end(key)
 
     async def resume(self) -> int:
@@ -105,7 +102,7 @@ class Inbox:
             self._begin(letter, self._stored_and_opened(letter))
             resumed += 1
         for letter in await self._left():
-            self._begin(letter, self._opened_in_turn(letter, is_left=True)).keep()
+            self._begin(letter, self._opened_in_turn(letter)).keep()
             resumed += 1
         return resumed
 
@@ -119,9 +116,7 @@ class Inbox:
                 await self._messages.end(key)
             elif key not in self._opening and await self._turns.hold(key):
                 ours.append(letter)
-        there = {key for key, _ in await self._messages.begun(INBOX)} if ours or self._told else set()
-        for key in self._told.keys() - there - self._opening.keys() - self._unstored.keys():
-            await self._take_away(key)  # another process has opened it
+        there = {key for key, _ in await self._messages.begun(INBOX)} if ours else set()
         for letter in ours:
             if letter.key not in there and letter.key not in self._opening:
                 await self._turns.give_back(letter.key)
@@ -158,7 +153,7 @@ class Inbox:
             self._opening[letter.key].keep()
         await self._opened_in_turn(letter)
 
-    async def _opened_in_turn(self, letter: Letter, *, is_left: bool = False) -> None:
+    async def _opened_in_turn(self, letter: Letter) -> None:
         """What was opened is erased before the turn goes back: whoever dies in between leaves nothing to open again."""
         if not await self._turns.hold(letter.key):
             return
@@ -167,10 +162,6 @@ class Inbox:
                 self._opened.put(letter.key, value=True)
                 self._unstored.pop(letter.key, None)
                 self._opening[letter.key].keep()
-                if is_left and self.untell and letter.key not in self._told:
-                    with best_effort(_log.warning, "an outage is still told of", of=(GorkdError, *FAULTS)):
-                        await self.untell(letter.team, letter.body)
-                await self._take_away(letter.key)
                 with best_effort(_log.warning, "letter not erased"):
                     await self._messages.end(letter.key)
         finally:
@@ -189,11 +180,9 @@ class Inbox:
                 await self._tell(letter, error.user_message)
             except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
                 _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
-                is_long = tries >= TOLD_BEFORE and isinstance(error, StoreError) and letter.key not in self._told
-                if is_long and (taking_away := await self._tell(letter, say(RECORDS_AWAY))):
-                    self._told[letter.key] = taking_away
-                    if len(self._told) > MOST_UNSTORED:  # the oldest, which another process may have opened
-                        self._told.pop(next(iter(self._told)))
+                is_long = tries >= TOLD_BEFORE and isinstance(error, StoreError) and not self._told.get(letter.key)
+                if is_long and await self._tell(letter, say(RECORDS_AWAY)):
+                    self._told.put(letter.key, value=True)
                 continue
             except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
                 failures = self._failures.pop(letter.key, 0) + 1
@@ -204,17 +193,11 @@ class Inbox:
             return True
         return False
 
-    async def _tell(self, letter: Letter, sentence: str) -> TakeAway | None:
+    async def _tell(self, letter: Letter, sentence: str) -> bool:
         if self.tell is not None:
             with best_effort(_log.warning, "asker not told", of=(GorkdError, *FAULTS)):
                 return await self.tell(letter.team, letter.body, sentence)
-        return None
-
-    async def _take_away(self, key: str) -> None:
-        """What told of an outage, once it is over."""
-        if taking_away := self._told.pop(key, None):
-            with best_effort(_log.warning, "an outage is still told of", of=FAULTS):
-                await taking_away()
+        return False
 
 
 def key_of_letter(team: str, name: str) -> str:

@@ -58,7 +58,6 @@ from adapters.chat.slack.reply import (
     respond,
     shown_at,
     tell_asker,
-    untell_asker,
 )
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import (
@@ -105,7 +104,6 @@ class Entrance:
             "edit": self._open_edit,
         }  # fmt: skip
         self.inbox.tell = partial(tell_asker, self.workspaces)
-        self.inbox.untell = partial(untell_asker, self.workspaces)
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
         """A mention or a message. Returns when it is stored, or is not for us; what it asks for is found out later."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout
@@ -30,7 +29,7 @@ from adapters.chat.slack.poster import (
     whisper,
 )
 from adapters.chat.slack.render import SHARE, ready_message
-from adapters.chat.slack.translate import PLATFORM, Payload, SlackSaid, said_in
+from adapters.chat.slack.translate import PLATFORM, Payload, said_in
 from adapters.chat.watching import Upload
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
@@ -50,8 +49,6 @@ CLOSED = frozenset({
     "restricted_action_non_threadable_channel",
 })  # fmt: skip
 LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
-
-TakeAway = Callable[[], Awaitable[object]]  # what is shown
 
 _log = logging.getLogger(__name__)
 
@@ -351,36 +348,16 @@ async def respond(client: SlackClient, url: str, message: SlackMessage) -> bool:
         return False
 
 
-async def tell_asker(workspaces: Workspaces, team: str, body: Payload, sentence: str) -> TakeAway | None:
-    """Who has asked us is told; what may be meant for others is left to them. Gives what takes it away again where it
-    stays, None where it was not shown.
-    """
-    workspace, told, is_shown = await workspaces.find(team), sentence_message(sentence), True
+async def tell_asker(workspaces: Workspaces, team: str, body: Payload, sentence: str) -> bool:
+    """Who has asked us is told; what may be meant for others is left to them. Whether it is shown, or is not to be."""
+    workspace, told = await workspaces.find(team), sentence_message(sentence)
     if url := str(body.get("response_url") or ""):
-        is_shown = await respond(workspace.client, url, told)
-    elif "is_mention" in body:
-        said = said_in(body["event"], workspace.bot_user_id)
-        if said.is_direct:
-            spot, mark = _outage_told_at(said)
-            ts = await post(workspace.client, spot, told, mark)
-            return partial(workspace.client.chat_delete, channel=said.channel_id, ts=ts)
-        if body["is_mention"]:
-            spot = ThreadAddress(said.channel_id, said.thread_ts if said.is_reply else "")
-            is_shown = await whisper(workspace.client, spot, said.user_id, told)
-    return partial(asyncio.sleep, 0) if is_shown else None
-
-
-async def untell_asker(workspaces: Workspaces, team: str, body: Payload) -> None:
-    """Take away what `tell_asker` of another process has left to stand. Raises one of `FAULTS`."""
-    if "is_mention" not in body:
-        return
-    workspace = await workspaces.find(team)
-    said = said_in(body["event"], workspace.bot_user_id)
-    spot, mark = _outage_told_at(said)
-    if said.is_direct and (ts := await find(workspace.client, spot, mark)):
-        await remove(workspace.client, said.channel_id, ts)
-
-
-def _outage_told_at(said: SlackSaid) -> tuple[ThreadAddress, Mark]:
-    spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
-    return spot, Mark(f"{said.channel_id}:{said.ts}", "outage")
+        return await respond(workspace.client, url, told)
+    said = said_in(body["event"], workspace.bot_user_id) if "is_mention" in body else None
+    if said is not None and said.is_direct:
+        spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
+        await post(workspace.client, spot, told, Mark(f"{said.channel_id}:{said.ts}", "outage"))
+    elif said is not None and body["is_mention"]:
+        spot = ThreadAddress(said.channel_id, said.thread_ts if said.is_reply else "")
+        return await whisper(workspace.client, spot, said.user_id, told)
+    return True

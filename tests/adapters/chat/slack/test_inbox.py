@@ -13,7 +13,6 @@ import pytest
 from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, MOST_UNSTORED, TRIES, Inbox, Letter
-from adapters.chat.slack.reply import TakeAway
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlTurns
 from core.model.delivery import Address
@@ -161,74 +160,27 @@ class Asker:
     def __init__(self, lost: int = 0) -> None:
         self.lost, self.told, self.sees = lost, list[str](), list[str]()
 
-    async def tell(self, team: str, body: Mapping[str, Any], sentence: str) -> TakeAway:
+    async def tell(self, team: str, body: Mapping[str, Any], sentence: str) -> bool:
         self.told.append(sentence)
         if len(self.told) <= self.lost:
             raise TimeoutError
         self.sees.append(sentence)
-
-        async def take_away() -> None:
-            self.sees.remove(sentence)
-
-        return take_away
+        return True
 
 
 async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back():
-    """A word that is lost is said with the next try, one that stands there is said once and goes with the outage."""
+    """A word that is lost is said with the next try, one that stands there is said once."""
     reader, asker = Reader(*[StoreError("away")] * 5), Asker(lost=1)
     inbox = inbox_of(reader, SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0, 0.0))
     inbox.tell = asker.tell
 
     await inbox.take(LETTER)
     await settled(inbox)
-    seen_meanwhile = list(asker.sees)
     await inbox.resume()
     await settled(inbox)
 
     assert len(reader.read) == 6
-    assert (asker.told, seen_meanwhile, asker.sees) == ([wording.RECORDS_AWAY] * 2, [wording.RECORDS_AWAY], [])
-
-
-@pytest.mark.parametrize("is_dead", [False, True], ids=["still there", "dead"])
-async def test_what_told_of_an_outage_goes_when_another_process_opens_the_letter(*, is_dead: bool):
-    """By who told it, at its next look; for one that has died the other finds it."""
-    tables, asker = MemoryTables(), Asker()
-    kept, turns = SqlMessages(tables, BOX, clock=now), SqlTurns(tables, clock=now)
-    first = inbox_of(Reader(*[StoreError("away")] * 3), kept, ChatTurns(turns, "first"), pauses_s=(0.0, 0.0))
-    second = inbox_of(Reader(), kept, ChatTurns(turns, "second"))
-    first.tell = asker.tell
-    untold: list[tuple[str, Mapping[str, Any]]] = []
-
-    async def untell(team: str, body: Mapping[str, Any]) -> None:
-        untold.append((team, body))
-
-    second.untell = untell
-    await first.take(LETTER)
-    await settled(first)
-    seen_meanwhile = list(asker.sees)
-
-    await second.resume()
-    await settled(second)
-    if not is_dead:
-        await first.resume()
-
-    assert seen_meanwhile == [wording.RECORDS_AWAY]
-    assert untold == [(LETTER.team, LETTER.body)]
-    assert asker.sees == ([wording.RECORDS_AWAY] if is_dead else [])
-
-
-async def test_what_told_of_an_outage_goes_with_the_question():
-    asker = Asker()
-    inbox = inbox_of(
-        Reader(*[StoreError("away")] * 3), SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0)
-    )
-    inbox.tell = asker.tell
-    await inbox.take(LETTER)
-    await settled(inbox)
-
-    await inbox.drop(LETTER.team, LETTER.name)
-
-    assert (asker.told, asker.sees) == ([wording.RECORDS_AWAY], [])
+    assert (asker.told, asker.sees) == ([wording.RECORDS_AWAY] * 2, [wording.RECORDS_AWAY])
 
 
 @pytest.mark.parametrize("error", [Unstorable("half a pair"), RowUnreadable("of v9")], ids=["written", "read"])
