@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -24,7 +23,7 @@ from redis.exceptions import RedisError
 from adapters.records.cache import MemoryLimits
 from adapters.records.sql import digest
 from core.model.errors import SetupError, StoreError
-from core.model.job import Scope, personal
+from core.model.job import Scope
 from core.model.ports import Clock, Measurement, Record
 from core.pipeline.limits import take_token
 from core.tenancy.forgetting import Whose
@@ -73,11 +72,7 @@ BATCH = 500  # keys looked for by one command
 WITHIN_S = 30.0  # the whole of it; a million keys are looked through in some 10 s
 COMMAND_TIMEOUT_S = 5.0
 
-# Then tenant, visibility and a digest. The value names the job; a stream of vectors (near) has none, and its entries
-# go with their answers.
-_SCOPED = ("gorkd:answer:", "gorkd:flight:", "gorkd:near:")
-_VECTOR = re.compile(r'"stream":"(gorkd:near:[^"]+)","number":"([\d-]+)"')
-_JOB_ID = re.compile(r"job_\w+")
+OF_ANOTHER_TIME = ("gorkd:answer:*", "gorkd:near:*", "gorkd:events:*")  # what version 0.1 kept here and nobody reads
 
 
 def open_redis(
@@ -291,9 +286,8 @@ def _bucket(key: str) -> str:
 
 
 def _name(scope: Scope, key: str) -> str:
-    """The scope within the digest too, since tenant and visibility may contain the name's colons."""
-    place = digest("\x1f".join((scope.tenant, scope.visibility, key))).hex()
-    return f"gorkd:flight:{scope.tenant}:{scope.visibility}:{place}"
+    """It tells nobody whose question it is."""
+    return f"gorkd:flight:{digest(chr(0x1F).join((scope.tenant, scope.visibility, key))).hex()}"
 
 
 class RedisReuseStore(_OverRedis):
@@ -338,55 +332,27 @@ class RedisArchive(_OverRedis):
         super().__init__(url, timeout_s=COMMAND_TIMEOUT_S)
 
     async def erase(self, whose: Whose, job_ids: Sequence[str]) -> int:
-        """Raises `StoreError`."""
+        """The claims of these jobs, and whatever version 0.1 has left. Raises `StoreError`."""
         try:
             async with asyncio.timeout(WITHIN_S):
-                gone = 0
-                for start in range(0, len(job_ids), BATCH):
-                    streams = [f"gorkd:events:{job_id}" for job_id in job_ids[start : start + BATCH]]
-                    gone += int(await self._redis.unlink(*streams))
-                for prefix in _SCOPED:
-                    gone += await self._erase_scoped(prefix, whose, frozenset(job_ids))
+                for pattern in OF_ANOTHER_TIME:
+                    async for keys in self._keys(pattern):
+                        await self._redis.unlink(*keys)
+                gone, doomed = 0, frozenset(job_ids)
+                async for keys in self._keys("gorkd:flight:*"):
+                    holders = await self._redis.mget(keys)
+                    theirs = [key for key, holder in zip(keys, holders, strict=True) if holder in doomed]
+                    gone += int(await self._redis.unlink(*theirs)) if theirs else 0
                 return gone
-        except (RedisError, OSError, TimeoutError) as exc:
-            raise StoreError(
-                f"Redis (REDIS_URL) failed: {type(exc).__name__}",
-                operator_message="Redis (REDIS_URL) does not answer, so what it holds could not be removed.",
-            ) from exc
+        except TROUBLE as exc:
+            raise away(exc) from exc
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
         return 0
 
-    async def _erase_scoped(self, prefix: str, whose: Whose, job_ids: frozenset[str]) -> int:
-        gone = 0
-        batch: list[str] = []
-        async for key in self._redis.scan_iter(match=f"{prefix}*", count=BATCH):
-            batch.append(key)
-            if len(batch) == BATCH:
-                gone += await self._erase_batch(prefix, batch, whose, job_ids)
-                batch = []
-        return gone + await self._erase_batch(prefix, batch, whose, job_ids)
-
-    async def _erase_batch(self, prefix: str, keys: Sequence[str], whose: Whose, job_ids: frozenset[str]) -> int:
-        if not keys:
-            return 0
-        values = await self._redis.mget(keys)
-        place = _place_of(whose)
-        doomed = [
-            key
-            for key, value in zip(keys, values, strict=True)
-            if not job_ids.isdisjoint(_JOB_ID.findall(str(value or "")))
-            or (place and place.match(key.removeprefix(prefix)))
-        ]
-        for key, value in zip(keys, values, strict=True):
-            vector = _VECTOR.search(str(value or "")) if key in doomed else None
-            if vector:
-                await self._redis.xdel(*vector.groups())
-        return int(await self._redis.unlink(*doomed)) if doomed else 0
-
-
-def _place_of(whose: Whose) -> re.Pattern[str] | None:
-    """How the names of keys begin that hold nothing but what is `whose`: with its tenant, or a person's own."""
-    own = re.escape(personal(whose.user_id)) + ":" if whose.user_id else ""
-    tenant = re.escape(whose.tenant) if whose.tenant else "[^:]+"
-    return re.compile(f"{tenant}:{own}") if whose.user_id or whose.tenant else None
+    async def _keys(self, pattern: str) -> AsyncIterator[list[bytes | str]]:
+        cursor = None
+        while cursor != 0:
+            cursor, keys = await self._redis.scan(cursor or 0, match=pattern, count=BATCH)
+            if keys:
+                yield keys
