@@ -19,7 +19,6 @@ from adapters.chat.fitting import excerpt, true_link
 from adapters.chat.slack.blocks import markdown as slack_markdown
 from adapters.chat.slack.blocks import message, sentence_text
 from adapters.chat.slack.blocks import plain as slack_plain
-from adapters.chat.slack.library import mrkdwn_pieces
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
@@ -321,7 +320,6 @@ READERS: Mapping[str, Reader] = {
     "Slack plain": lambda text: slack_plain(text, 3_000),
     "Slack sentence": sentence_text,
     "Slack message": lambda text: message(text, []),
-    "Slack mrkdwn_pieces": mrkdwn_pieces,
     "excerpt": lambda text: excerpt(text, 3_000),
     "log redaction": _REDACTOR.redact,
 }

@@ -12,12 +12,13 @@ from typing import Any
 
 import regex
 
-from adapters.chat.fitting import fit, last_lines, units
+from adapters.chat.fitting import fit, last_lines
 from adapters.chat.library import LiveTalks
 from adapters.chat.reply import best_effort
 from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
+    MARKDOWN_LIMIT,
     SECTION_LIMIT,
     Block,
     SlackMessage,
@@ -29,6 +30,8 @@ from adapters.chat.slack.blocks import (
     header,
     label,
     link_button,
+    markdown,
+    markdown_block,
     message,
     modal,
     plain,
@@ -307,11 +310,10 @@ def _option(text: str, value: str) -> Block:
 
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
-MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it
 ASKED_ROOM = 300
 BESIDE_PICTURE = 500  # characters of a page that is shown as a picture
 _HEADINGS = regex.compile(r"^#{1,6}\s+", regex.MULTILINE)
-_LIST_SIGN = regex.compile(r"^([^\S\n]*)[-*][^\S\n]+", regex.MULTILINE)
+_BREAK = regex.compile(r"(?<!\n)\n(?!\n)")
 
 
 @dataclass(frozen=True)
@@ -357,7 +359,8 @@ class SlackLibraryVoice:
         text = cut(card.text, BESIDE_PICTURE) if card.picture else card.text
         blocks: list[Block] = [header(card.title)] if card.title else []
         blocks += [_question_line(card.asked)] if card.asked else []
-        blocks += [section(piece) for piece in mrkdwn_pieces(text)]
+        lines = _BREAK.sub("  \n", text.strip())  # which Markdown would join
+        blocks.append(markdown_block(markdown(lines, MARKDOWN_LIMIT) or "…"))
         if card.next_steps:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in card.next_steps)))
         page = link_button(VIEW, say(wording.VIEW_FULL_ANALYSIS), card.page_url)
@@ -369,47 +372,6 @@ class SlackLibraryVoice:
 
     def refusal(self, sentence: str) -> SlackMessage:
         return replace(sentence_message(sentence), is_aside=True)
-
-
-def mrkdwn_pieces(text: str) -> list[str]:
-    """Markdown as Slack writes it, in pieces that fit a section; what is too long ends in an ellipsis."""
-    pieces: list[str] = []
-    for paragraph in regex.split(r"\n{2,}", printable(text).strip()):
-        for part in _parts(_as_mrkdwn(paragraph)):
-            together = f"{pieces[-1]}\n\n{part}" if pieces else part
-            if pieces and units(together) <= SECTION_LIMIT:
-                pieces[-1] = together
-            elif part.strip():
-                pieces.append(part)
-        if len(pieces) > MAX_SECTIONS:
-            return [*pieces[:MAX_SECTIONS], "…"]
-    return pieces or ["…"]
-
-
-def _as_mrkdwn(paragraph: str) -> str:
-    """Headings and bold as Slack's own, list signs as dots; everything else literally."""
-    text = "\n".join(_heading(line) for line in paragraph.split("\n"))
-    text = regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text)
-    return escaped(_LIST_SIGN.sub(r"\1• ", text))
-
-
-def _heading(line: str) -> str:
-    """In bold where it is one."""
-    signs = _HEADINGS.match(line)
-    words = line[signs.end() :].rstrip().rstrip("#").rstrip() if signs else ""
-    return f"**{words}**" if words else line
-
-
-def _parts(text: str) -> list[str]:
-    """Escaped text cut at lines, else at words, else anywhere but within an entity."""
-    parts: list[str] = []
-    while units(text) > SECTION_LIMIT:
-        head = text[: SECTION_LIMIT // 2]  # a character has two units at most
-        at = max(head.rfind("\n"), head.rfind(" "))
-        at = at if at > 0 else max(head.rfind("&"), 1) if "&" in head[-6:] else len(head)
-        parts.append(text[:at].rstrip())
-        text = text[at:].lstrip()
-    return [*parts, text]
 
 
 def _buttons(card: LibraryCard, thread: str) -> list[Block]:

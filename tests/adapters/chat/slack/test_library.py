@@ -10,15 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.errors import SlackApiError
 
-from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.client import web_client
 from adapters.chat.slack.library import (
-    MAX_SECTIONS,
     AskedInForm,
     LibraryPress,
     SlackLibraryVoice,
     ask_modal,
-    mrkdwn_pieces,
     paper_options,
     said_in_modal,
     wish_modal,
@@ -80,16 +77,6 @@ def test_answer_links_to_its_page_and_what_was_not_researched_does_not() -> None
     assert f"/jobs/{COMPLETED.id}" in answer
     assert VIEW_FULL_ANALYSIS in answer
     assert VIEW_FULL_ANALYSIS not in other
-
-
-@given(text=st.text(alphabet="ab&<\n 🙂", max_size=12_000))
-def test_pieces_hold_all_of_a_text_in_order(text: str) -> None:
-    """Cut at lines and words; nothing is lost, and no entity is cut through."""
-    pieces = mrkdwn_pieces(text)
-
-    assert all(len(piece.encode("utf-16-le")) // 2 <= SECTION_LIMIT for piece in pieces)
-    letters = "".join("".join(pieces).replace("&amp;", "&").replace("&lt;", "<").split())
-    assert len(pieces) > MAX_SECTIONS or letters in ("".join(text.split()), "…")
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ async def test_a_paper_is_dropped_asked_opened_improved_and_saved(house: SlackHo
     assert added.text == f"✅ Added {PAPER}, {TITLE} (3 pages)."
     assert {one.thread_ts for one in house.slack.state.of_bot(channel)} == {asked.ts}
     assert f"In it {FOUND} [{PAPER}, page 2]✓." in answer.shown
-    assert f"*References*\n\n1. {PAPER} - {TITLE}" in answer.shown
+    assert f"References\n\n1. {PAPER} - {TITLE}" in answer.shown
     assert cited["alt_txt"].startswith(f"Page 2 of {TITLE}")
     assert content_of(house, cited).startswith(b"\x89PNG")
     assert content_of(house, third) != content_of(house, cited)
