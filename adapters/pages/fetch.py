@@ -120,11 +120,6 @@ class WebPages:
         return cls(allow=allow, clock=clock, proxy=proxy)
 
     @property
-    def worker_pids(self) -> tuple[int, ...]:
-        """The parsing processes that run now."""
-        return self._workers.pids
-
-    @property
     def attachments(self) -> AttachedFiles:
         """The reader of files that come with questions, on the same parsing processes."""
         return AttachedFiles(self._workers)

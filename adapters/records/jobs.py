@@ -525,12 +525,12 @@ class Bell:
 
 
 async def follow_log(
-    read_tail: Callable[[int], Awaitable[Tail]], rung: asyncio.Event, *, after: int, poll_s: Callable[[], float | None]
+    read_tail: Callable[[int], Awaitable[Tail]], rung: asyncio.Event, *, after: int, poll_s: Callable[[], float]
 ) -> AsyncIterator[Event]:
     """Yield events after `after` in order, without those of an attempt older than one already seen.
 
-    Ends after `complete`, unless a newer attempt has taken the job up again. `poll_s` gives None for
-    a log that only this process writes to; while every event is rung for, it nearly is one.
+    Ends after `complete`, unless a newer attempt has taken the job up again. Every `poll_s` it is asked what nobody
+    rang for; rarely while every event is rung for.
     """
     newest = heard = 0
     while True:
@@ -551,7 +551,5 @@ async def follow_log(
         if tail.is_complete:
             return
         with suppress(TimeoutError):
-            pause_s = poll_s()
-            is_near = pause_s is not None and heard >= SURELY_HEARD
-            async with asyncio.timeout(RUNG_POLL_S if is_near else pause_s):
+            async with asyncio.timeout(RUNG_POLL_S if heard >= SURELY_HEARD else poll_s()):
                 await rung.wait()
