@@ -57,7 +57,7 @@ from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import read, tokenize
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
-from core.findings.composing import code_parts, split_sections, with_addresses
+from core.findings.composing import in_fence, split_sections, with_addresses
 from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
 from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
@@ -271,7 +271,7 @@ READERS: Mapping[str, Reader] = {
     "without_code": without_code,
     "dependencies_of": dependencies_of,
     "check_code": lambda text: [check_code(block, ()) for block in code_blocks(f"```python\n{text}\n```")],
-    "code_parts": lambda text: code_parts(text, "python", ""),
+    "in_fence": lambda text: in_fence(text, "python"),
     "checked_pubmed_query": checked_pubmed_query,
     "plain_words": plain_words,
     # what people write

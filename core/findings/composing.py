@@ -177,17 +177,12 @@ def _block(number: int, item: JudgedItem) -> str:
 
 
 def _code(item: JudgedItem) -> list[str]:
-    code = item.code
-    return code_parts(code.text if code else "", code.language if code else "", item.dependencies)
-
-
-def code_parts(code: str, language: str, dependencies: str) -> list[str]:
     """The code as a block, and the line on what it needs; of each only what there is."""
-    block = [_fenced(code, language)] if code else []
-    return [*block, say("Dependencies: {names}", names=dependencies)] if dependencies else block
+    block = [in_fence(item.code.text, item.code.language)] if item.code and item.code.text else []
+    return [*block, say("Dependencies: {names}", names=item.dependencies)] if item.dependencies else block
 
 
-def _fenced(code: str, language: str) -> str:
+def in_fence(code: str, language: str) -> str:
     """A fenced block whose fence is longer than any in the code."""
     longest = max((len(run) for run in regex.findall(r"`{3,}", code)), default=2)
     fence = "`" * max(3, longest + 1)

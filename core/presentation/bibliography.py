@@ -18,9 +18,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 import regex
 
-from core.findings.composing import NOT_VERIFIED, code_parts, unverified_line
-from core.findings.results import TITLES
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Conflict, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceKind
@@ -28,7 +25,7 @@ from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, one_line, printable
 from core.text.numbers import MONTHS
-from core.text.saying import say, say_again, say_published
+from core.text.saying import say, say_published
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -366,15 +363,14 @@ def _decomposed(char: str) -> str:
 # An answer as a Markdown document to keep, without verdict marks, so that every citation grammar still parses it
 
 
-def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source], *, detail: str = "") -> str:
-    """With `detail` that stands in place of the summary and the detail."""
+def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
     card = answer_card(job, result, sources)
     title, answer = f"# {one_line(job.query)}", card.answer
     if answer is None:
         return f"{title}\n\n{card.part('failure').text}\n"
     quoted = (job.request.quoted, *(card.part(name).line for name in ("understood", "earlier", "notice")))
     parts = [title, *(f"> {one_line(said)}" for said in quoted if one_line(said))]
-    parts += [text for text in ((detail,) if detail else (answer.summary, answer.detail)) if text.strip()]
+    parts += [text for text in (answer.summary, answer.detail) if text.strip()]
     parts.append(f"**{say(wording.CONFIDENCE)}**: {wording.confidence_sentence(answer)}")
     parts += _list(say(wording.LIMITATIONS), [one_line(limitation) for limitation in card.limitations])
     numbers = {source.id: f"[{source.number}]" for source in sources}
@@ -384,51 +380,6 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     parts += _list(say(wording.REMOVED_HEADING), wording.removed_lines(answer))
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"
-
-
-def findings_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    """As `answer_markdown`, with a heading for each mode and each item; "" for a result without findings."""
-    card = answer_card(job, result, sources)
-    return (
-        answer_markdown(job, result, sources, detail=_body(card.findings, sources))
-        if card.findings and card.found
-        else ""
-    )
-
-
-def _body(view: FindingsView, sources: Sequence[Source]) -> str:
-    by_id = {source.id: source for source in sources}
-    parts = [_other(other) for other in view.before]
-    for mode in view.findings.modes:
-        if mode == "freeform":
-            parts += [f"## {say(TITLES[mode])}"] if view.sections else []
-            parts += [f"### {title}\n\n{text}" if title else text for title, text in view.sections]
-            continue
-        items = view.found(mode)
-        parts += [f"## {say(TITLES[mode])}"] if items else []
-        parts += [_item(item, by_id) for item in items]
-    parts += [_other(other) for other in view.after]
-    if view.unverified:
-        lines = [unverified_line(item.url, item.why_unverified) for item in view.unverified]
-        parts.append("\n".join([f"## {say(NOT_VERIFIED)}", "", *lines]))
-    return "\n\n".join(parts)
-
-
-def _other(other: OtherAnswer) -> str:
-    return "\n\n".join(filter(None, [f"## {one_line(other.title)}", other.summary, other.detail]))
-
-
-def _item(item: FoundItem, sources: dict[str, Source]) -> str:
-    source = sources.get(item.source_id)
-    said = item.text or (
-        f"{say('Code of {title}', title=one_line(source.title))} [{source.number}]" if source else item.content
-    )
-    place = source.metadata.domain if source else ""
-    marks = "; ".join(
-        filter(None, [place, say_again(item.standing), *(say_again(remark.text) for remark in item.remarks)])
-    )
-    parts = code_parts(item.code, item.language, item.dependencies)
-    return "\n\n".join([f"{item.number}. {said} ({marks})", *parts])
 
 
 def _list(heading: str, entries: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.modes import files_of
-from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
+from core.presentation.bibliography import answer_markdown, bibtex, cited_works, ris
 from core.presentation.render import for_others, job_json
 
 
@@ -24,7 +24,7 @@ class Export:
 
 
 EXPORTS: Mapping[str, Export] = {
-    "md": Export("Markdown", "text/markdown", lambda *told: findings_markdown(*told) or answer_markdown(*told)),
+    "md": Export("Markdown", "text/markdown", answer_markdown),
     "json": Export(
         "JSON",
         "application/json",

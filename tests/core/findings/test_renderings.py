@@ -15,7 +15,6 @@ from adapters.chat.slack.render import SlackVoice
 from core.findings.viewing import FoundItem, code_files, read_view
 from core.model.answer import JobResult
 from core.model.job import ResearchJob
-from core.presentation.bibliography import answer_markdown, findings_markdown
 from tests.core.findings.pages import LONG, TICKED
 from tests.core.findings.samples import SECTIONS, found, idea, implementation
 from tests.golden import samples
@@ -136,17 +135,3 @@ def test_a_thread_gets_closed_blocks_too(text: str) -> None:
 
     assert units(said) <= 900
     assert said.count("```") % 2 == 0
-
-
-def test_the_markdown_file_has_a_heading_for_each_mode() -> None:
-    """Code keeps its fence, also where it holds one; sources are listed once."""
-    job, result = found([idea(1), implementation(1, TICKED, "markdown")], sections=[("Abstract", "It is high [1].")])
-
-    text = findings_markdown(job, result, samples.SOURCES)
-
-    assert [line for line in text.splitlines() if line.startswith("#") and "fence" not in line] == [
-        f"# {samples.QUESTION}", "## Ideas", "## Implementations", "## Report", "### Abstract",
-        *(line for line in answer_markdown(job, result, samples.SOURCES).splitlines() if line.startswith("## ")),
-    ]  # fmt: skip
-    assert f"````markdown\n{TICKED}\n````" in text
-    assert "1. The tower is 49 metres tall [1]." in text
