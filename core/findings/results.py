@@ -11,12 +11,13 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import regex
+from pydantic import TypeAdapter
 
 from core.model.answer import ModelUsage
-from core.model.job import JobStatus, Json, furthest_behind, rows
+from core.model.job import JobStatus, Json, furthest_behind
 from core.model.ports import FoundPage
 from core.model.source import SearchMetadata
 from core.pipeline.work import Progress
@@ -140,23 +141,10 @@ def normalise_modes(mode: ResearchModeInput | None) -> tuple[ResearchMode, ...]:
 
 def read_findings(value: Json) -> ResearchFindings | None:
     """What `ResearchFindings.to_dict` wrote; None for anything else."""
-    if not isinstance(value, dict):
-        return None
-    modes, query, top_k = value.get("modes"), value.get("query"), value.get("top_k")
-    report = value.get("report")
-    content = report.get("content") if isinstance(report, dict) else None
-    return ResearchFindings(
-        query=query if isinstance(query, str) else "",
-        modes=[mode for name in modes for mode in ALL_MODES if mode == name] if isinstance(modes, list) else [],
-        top_k=top_k if isinstance(top_k, int) else DEFAULT_TOP_K,
-        ideas=[IdeaResult(*pair) for pair in _pairs(value.get("ideas"))],
-        implementations=[ImplementationResult(*pair) for pair in _pairs(value.get("implementations"))],
-        report=ResearchReport(content) if isinstance(content, str) else None,
-    )
+    return _FINDINGS.validate_python(value) if isinstance(value, dict) else None
 
 
-def _pairs(value: Json) -> list[tuple[str, str]]:
-    return [(str(row.get("source") or ""), str(row.get("content") or "")) for row in rows(value)]
+_FINDINGS: TypeAdapter[ResearchFindings] = TypeAdapter(ResearchFindings)
 
 
 @dataclass(frozen=True)
@@ -240,7 +228,6 @@ _PYTHON_SIGNS = regex.compile(
 
 
 RemarkKind = Literal["language", "fact", "doubt"]
-REMARK_KINDS: tuple[RemarkKind, ...] = get_args(RemarkKind)
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from core.findings.results import (
-    ALL_MODES,
-    REMARK_KINDS,
-    Remark,
-    RemarkKind,
-    ResearchFindings,
-    ResearchMode,
-    read_findings,
-)
+from pydantic import TypeAdapter
+
+from core.findings.results import Remark, ResearchFindings, ResearchMode, read_findings
 from core.model.answer import AnswerFile, JobResult
 from core.model.job import Json, rows
 
@@ -106,7 +100,7 @@ def findings_json(
     """The view of a result that `read_view` reads: S004's fields under `findings`, unchanged."""
     return {
         "findings": findings.to_dict(),
-        "items": [_item_json(item) for item in items],
+        "items": [{**_ITEM.dump_python(item, mode="json"), "verified": item.is_verified} for item in items],
         "report": [{"title": title, "text": text} for title, text in sections],
         "notes": [*notes],
         "searched": searched,
@@ -155,29 +149,16 @@ def _others(parts: Json) -> tuple[tuple[OtherAnswer, ...], tuple[OtherAnswer, ..
     return tuple(before), tuple(after)
 
 
-def _item_json(item: FoundItem) -> Json:
-    remarks: list[Json] = [asdict(remark) for remark in item.remarks]
-    return {**asdict(item), "remarks": remarks, "verified": item.is_verified}
-
-
 def _item(row: Mapping[str, Json]) -> FoundItem:
-    number, remarks = row.get("number"), row.get("remarks")
-    names = ("url", "source_id", "content", "standing", "why_unverified", "code", "language", "dependencies")
-    return FoundItem(
-        mode=next((mode for mode in ALL_MODES if mode == row.get("mode")), "idea"),
-        number=number if isinstance(number, int) else 0,
-        remarks=tuple(map(_remark, remarks)) if isinstance(remarks, list) else (),
-        text=str(row.get("text") or row.get("content") or ""),
-        **{name: str(row.get(name) or "") for name in names},
+    """Results of earlier versions hold the words alone of a remark, and no text but the content."""
+    told = row.get("remarks")
+    remarks: list[Json] = (
+        [one if isinstance(one, dict) else {"text": one} for one in told if one] if isinstance(told, list) else []
     )
+    return _ITEM.validate_python({**row, "remarks": remarks, "text": row.get("text") or row.get("content")})
 
 
-def _remark(value: Json) -> Remark:
-    """Results of earlier versions hold the words alone."""
-    if not isinstance(value, dict):
-        return Remark(str(value))
-    kind: RemarkKind = next((known for known in REMARK_KINDS if known == value.get("kind")), "fact")
-    return Remark(str(value.get("text") or ""), kind)
+_ITEM: TypeAdapter[FoundItem] = TypeAdapter(FoundItem)
 
 
 def code_name(item: FoundItem) -> str:

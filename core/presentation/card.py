@@ -434,17 +434,16 @@ _EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
 
 def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:
     """The view of a result (`JobResult.details`) that `read_checks` reads."""
-    return {
-        "checks": [
-            {
-                "claim": check.claim,
-                "verdict": check.stand.value,
-                "supporting": [_evidence_json(evidence) for evidence in check.supporting],
-                "contradicting": [_evidence_json(evidence) for evidence in check.contradicting],
-            }
-            for check in checks
-        ]
-    }
+    told: list[Json] = [
+        {
+            "claim": check.claim,
+            "verdict": check.stand.value,
+            "supporting": _EVIDENCE.dump_python(check.supporting, mode="json"),
+            "contradicting": _EVIDENCE.dump_python(check.contradicting, mode="json"),
+        }
+        for check in checks
+    ]
+    return {"checks": told}
 
 
 def read_checks(result: JobResult) -> list[CheckedClaim]:
@@ -457,14 +456,3 @@ def read_checks(result: JobResult) -> list[CheckedClaim]:
         )
         for row in rows(result.details.get("checks"))
     ]
-
-
-def _evidence_json(evidence: Evidence) -> Json:
-    return {
-        "source_id": evidence.source_id,
-        "quote": evidence.quote,
-        "start": evidence.start,
-        "end": evidence.end,
-        "page": evidence.page,
-        "verdict": evidence.verdict.value,
-    }
