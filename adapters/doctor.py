@@ -72,12 +72,12 @@ def model_probe(model: ChatModel | None) -> Probe:
             max_tokens=200,
             timeout_s=MODEL_TIMEOUT_S,
         )
-        completion = await complete(model, request)
-        word = parse_object(completion.text).get("word")
+        heard = await complete(model, request)
+        word = parse_object(heard.text).get("word")
         seconds = perf_counter() - started
         if word != "ready":
             raise Doubt(f"{model.name} answers in {seconds:.1f} s but not as the schema asks; try another GORKD_MODEL")
-        if completion.usage.is_estimated:
+        if heard.cost(request).is_estimated:
             raise Doubt(f"{model.name} works, but reports no tokens: they are estimated, and so is the cost")
         return f"{model.name} answers with structured output in {seconds:.1f} s"
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from time import perf_counter
 
 from core.evaluation.cases import Answered, Case, Met, check_expectations
+from core.llm.ask_model import Heard
 from core.model.answer import Confidence, ModelUsage, Verdict
 from core.model.errors import FetchError, GorkdError, ProviderError, WebSearchUnavailable
 from core.model.job import Depth, JobStatus, ResearchJob, Scope
@@ -341,12 +342,11 @@ class TapedModel:
             yield ChatDelta(usage=recorded.usage, calls=recorded.calls, is_cut=recorded.is_cut)
             return
         self._tape.new_calls += 1
-        text, usage, calls, is_cut = "", None, tuple[ToolCall, ...](), False
+        heard = Heard()
         async for delta in self._model.stream(request):
-            text, usage = text + delta.text, delta.usage or usage
-            calls, is_cut = calls + delta.calls, is_cut or delta.is_cut
+            heard.take(delta)
             yield delta
-        self._tape.answers[key] = RecordedAnswer(key, text, usage, calls, is_cut)
+        self._tape.answers[key] = RecordedAnswer(key, heard.text, heard.usage, heard.calls, heard.is_cut)
 
 
 class TapedWebSearch:

@@ -15,8 +15,7 @@ from typing import Final, Literal, Protocol
 
 import regex
 
-from core.llm.ask_model import Completion, CountedModel, Heard, ask_model, complete, strict
-from core.llm.prices import estimate_usage
+from core.llm.ask_model import CountedModel, Heard, ask_model, complete, strict
 from core.model.answer import Evidence, ModelUsage
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import Json
@@ -187,11 +186,11 @@ class JsonJudge:
                 hear(new, (_spent(self.model, heard.cost(request)),))
 
         try:
-            completion = await _completed(self.model, request, heard, listen)
+            answer = await _completed(self.model, request, heard, listen)
         except asyncio.CancelledError:  # given up, and paid all the same
             hear({}, (_spent(self.model, heard.cost(request)),))
             raise
-        return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
+        return read_rulings(answer.text, len(pairs)), (_spent(self.model, answer.cost(request)),)
 
 
 @dataclass(frozen=True)
@@ -243,8 +242,8 @@ class PairwiseJudge:
             accepts=lambda text: _YES_OR_NO.search(text) is not None,
         )
         for _ in range(2):
-            completion = await _completed(self.model, request)
-            if word := _YES_OR_NO.search(completion.text):
+            answer = await _completed(self.model, request)
+            if word := _YES_OR_NO.search(answer.text):
                 return word.group().lower() == "yes"
         return None
 
@@ -276,12 +275,12 @@ def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
 
 async def _completed(
     model: ChatModel, request: ChatRequest, heard: Heard | None = None, hear: Callable[[ChatDelta], None] | None = None
-) -> Completion:
+) -> Heard:
     """As `complete`; an answer that is none is an empty one, which is asked for once more as any garbled one is."""
     try:
         return await complete(model, request, heard=heard, hear=hear)
     except ModelGarbled:
-        return Completion("", estimate_usage(request, ""))
+        return Heard()
 
 
 def _spent(model: ChatModel, usage: ModelUsage) -> ModelUsage:

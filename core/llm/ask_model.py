@@ -90,33 +90,23 @@ class CountedModel:
         self.paid.append(heard.cost(request))
 
 
-@dataclass(frozen=True)
-class Completion:
-    """`is_cut` says that it ends where the limit of tokens was."""
-
-    text: str
-    usage: ModelUsage
-    is_cut: bool = False
-    calls: tuple[ToolCall, ...] = ()
-
-
 async def complete(
     model: ChatModel,
     request: ChatRequest,
     *,
     heard: Heard | None = None,
     hear: Callable[[ChatDelta], None] | None = None,
-) -> Completion:
+) -> Heard:
     """The whole answer of one call, which `heard` has as far as it came; `hear` is told of all that comes.
 
-    Usage is estimated when the model reports none. Raises `ModelError`.
+    Raises `ModelError`.
     """
     heard = heard or Heard()
     async for delta in model.stream(request):
         heard.take(delta)
         if hear is not None:
             hear(delta)
-    return Completion(heard.text, heard.cost(request), heard.is_cut, heard.calls)
+    return heard
 
 
 @dataclass(frozen=True)
@@ -146,7 +136,7 @@ async def ask_model(
     `is_once`, the complete part of a cut answer will do. `hear` is told of all that comes. Raises `ModelError` only
     where the model did not answer, or not `within_s`: for an unreadable answer whoever asks has a last resort.
     """
-    attempt, heard, usage = request, Completion("", ModelUsage()), list[ModelUsage]()
+    attempt, heard, usage = request, Heard(), list[ModelUsage]()
     loop = asyncio.get_running_loop()
     ends_at, tries = loop.time() + within_s, 0
 
@@ -160,7 +150,7 @@ async def ask_model(
         tried, attempt = attempt, request
         try:
             heard = await complete(model, replace(tried, accepts=lambda text: value_of(text) is not None), hear=hear)
-            usage.append(heard.usage)
+            usage.append(heard.cost(tried))
             value = value_of(heard.text)
             if value is None:
                 raise ModelGarbled(

@@ -283,7 +283,7 @@ async def _by_tools(model: ChatModel, request: ChatRequest) -> Move:
     calls, queries = answer.calls, tuple(_query_of(call.arguments) for call in answer.calls)
     if not calls and (query := _query_of(answer.text)):  # a model that writes its call down instead of making it
         calls, queries = (_written_call(request.tools[0], len(request.turns), answer.text),), (query,)
-    return Move(calls, queries, "" if calls else answer.text.strip(), answer.usage)
+    return Move(calls, queries, "" if calls else answer.text.strip(), answer.cost(request))
 
 
 async def _by_structure(model: ChatModel, request: ChatRequest) -> Move:

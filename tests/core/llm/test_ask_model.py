@@ -73,16 +73,17 @@ async def test_completion_joins_the_pieces_and_keeps_the_usage():
 
     completion = await complete(Scripted(ChatDelta("{"), ChatDelta("}"), ChatDelta(usage=usage)), REQUEST)
 
-    assert (completion.text, completion.usage) == ("{}", usage)
+    assert (completion.text, completion.cost(REQUEST)) == ("{}", usage)
 
 
 async def test_usage_nobody_reports_is_estimated():
     """Cost is never unknown, and an estimate says that it is one."""
     completion = await complete(Scripted(ChatDelta("young swan")), REQUEST)
 
-    assert completion.usage.is_estimated
-    assert completion.usage.prompt_tokens == estimate_tokens(REQUEST.system) + estimate_tokens(REQUEST.user)
-    assert completion.usage.completion_tokens == estimate_tokens("young swan")
+    usage = completion.cost(REQUEST)
+    assert usage.is_estimated
+    assert usage.prompt_tokens == estimate_tokens(REQUEST.system) + estimate_tokens(REQUEST.user)
+    assert usage.completion_tokens == estimate_tokens("young swan")
 
 
 class Asked:
