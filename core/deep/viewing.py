@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TypeVar
 
+from pydantic import TypeAdapter
+
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState, Fact, Stop
 from core.evidence.authority import pmid_of, quality_of
@@ -17,7 +19,7 @@ from core.model.job import JobStatus, Json, Tenant, rows
 from core.model.source import Source
 from core.pipeline.trace import ToolTrace, ToolTraces, trace_id_of
 from core.pipeline.work import Progress, Work
-from core.presentation.render import cut, iso_utc, one_line
+from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.text.saying import say, say_many, say_number
 
@@ -186,21 +188,11 @@ def evidence_of(trace: ToolTrace) -> list[dict[str, Json]]:
 
 def tool_trace_json(trace: ToolTrace) -> dict[str, Json]:
     """The stored row, as S002-16 names its columns."""
-    return {
-        "id": trace.id,
-        "tool_name": trace.tool_name,
-        "status": trace.status.value,
-        "progress": trace.progress,
-        "current_stage": trace.current_stage,
-        "input_params": dict(trace.input_params),
-        "state": dict(trace.state),
-        "result": dict(trace.result) if trace.result is not None else None,
-        "metrics": dict(trace.metrics),
-        "error_message": trace.error_message,
-        "created_at": iso_utc(trace.created_at),
-        "started_at": iso_utc(trace.started_at),
-        "completed_at": iso_utc(trace.completed_at),
-    }
+    told: dict[str, Json] = _TRACE.dump_python(trace, mode="json", exclude={"scope", "user_id", "org_id"})
+    return told
+
+
+_TRACE: TypeAdapter[ToolTrace] = TypeAdapter(ToolTrace)
 
 
 def _headline(trace: ToolTrace) -> str:
