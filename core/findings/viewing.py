@@ -70,7 +70,6 @@ class FindingsView:
 
     findings: ResearchFindings
     items: tuple[FoundItem, ...] = ()
-    notes: tuple[str, ...] = ()
     sections: tuple[tuple[str, str], ...] = ()
     before: tuple[OtherAnswer, ...] = ()
     after: tuple[OtherAnswer, ...] = ()
@@ -113,11 +112,9 @@ def read_view(result: JobResult | None) -> FindingsView | None:
     if result is None or findings is None:
         return None
     before, after = _others(result.details.get("parts"))
-    notes = result.details.get("notes")
     return FindingsView(
         findings,
         tuple(map(_item, rows(result.details.get("items")))),
-        tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
         tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in rows(result.details.get("report"))),
         before,
         after,
