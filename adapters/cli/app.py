@@ -144,7 +144,12 @@ class _Commands(TyperGroup):
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A question without a command is told from a mistyped command by its blanks or its mark."""
+        """A question is told from a mistyped command by its blanks or its mark; `help ask` is `ask --help`."""
+        if args and args[0] == "help" and "help" not in self.table:
+            args = [*args[1:], "--help"]
+            if len(args) == 1:
+                typer.echo(ctx.get_help())
+                ctx.exit()
         if args and args[0] not in self.table and (" " in args[0] or args[-1].endswith("?")):
             meant = f'gorkd ask "{" ".join(args)}"'
             typer.echo(f"gorkd: {say('No such command. Did you mean: {command}', command=meant)}", err=True)

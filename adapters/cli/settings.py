@@ -127,7 +127,7 @@ def _listed(kept: KeptSettings) -> str:
 # `gorkd stats`: how gorkd is used, as a table or as CSV
 
 
-_COLUMNS = ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/none", "good/bad", "cost")
+_COLUMNS = ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/insufficient", "good/bad", "cost")
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]
 _KEYS: dict[Grouping, UsageKey] = {"day": "day", "tenant": "tenant", "both": "tenant and day"}

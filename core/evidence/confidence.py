@@ -55,12 +55,16 @@ _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date 
 
 _RESTS = {
     "local file": ("the central claim rests on one local file", "the central claim rests on local files"),
+    "paper of the library": (
+        "the central claim rests on one paper of the library", "the central claim rests on papers of the library",
+    ),
     "weak source": ("the central claim rests on one weak source", "the central claim rests on weak sources"),
     "old or undated source": (
         "the central claim rests on one old or undated source", "the central claim rests on old or undated sources",
     ),
     "source": ("the central claim rests on one source", "the central claim rests on sources"),
 }  # fmt: skip
+_LONE_FILES = (_RESTS["local file"][0], _RESTS["paper of the library"][0])
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 _CONFIRMED = (Verdict.SUPPORTED, Verdict.MOVED)
 
@@ -141,7 +145,7 @@ def score_confidence(
     bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
-    is_lone_file = decided and decided.reason == say(_RESTS["local file"][0]) and len(support.supporting) == 1
+    is_lone_file = decided and decided.reason in map(say, _LONE_FILES) and len(support.supporting) == 1
     facts = _facts(claims, support, conflicts, question_type, now)  # the first counts what it rests on
     voices = 0 if tells_both(summary[0], conflicts) else support.central_voices
     return ConfidenceReport(
@@ -203,13 +207,14 @@ def _weak(support: _Support, question_type: QuestionType) -> Iterator[_Limit]:
     if _level(support.central) is Confidence.HIGH and best >= HIGH_AUTHORITY:
         return
     level = min(_level(support.central), Confidence.MEDIUM, key=_LEVELS.index)
-    if all(source.metadata.kind is SourceKind.LOCAL for source in support.central_sources):
-        sort = "local file"
+    is_own = all(source.metadata.kind is SourceKind.LOCAL for source in support.central_sources)
+    if is_own:
+        sort = "paper of the library" if all(map(_is_of_library, support.central_sources)) else "local file"
     elif best < HIGH_AUTHORITY:
         sort = "weak source"
     else:
         sort = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
-    is_one = support.central_voices == 1 and (sort != "local file" or len(support.central_sources) == 1)
+    is_one = support.central_voices == 1 and (not is_own or len(support.central_sources) == 1)
     yield _Limit("sources", level, say(_RESTS[sort][0 if is_one else 1]))
 
 
@@ -304,6 +309,8 @@ def _facts(
     kinds = [source.metadata.kind for source in support.independent]
     if kinds and all(kind is SourceKind.LOCAL for kind in kinds):
         facts = [say_many("{number} local file", "{number} local files", all_of_them)]
+        if all(map(_is_of_library, support.supporting)):
+            facts = [say_many("{number} paper of the library", "{number} papers of the library", all_of_them)]
         if all_of_them > independent == 1:
             facts = [say("{files} (together one source)", files=facts[0])]
     else:
@@ -324,6 +331,10 @@ def _facts(
         facts.append(_newest(support.supporting, now))
     told = say_many("{number} conflict", "{number} conflicts", len(conflicts)) if conflicts else say("no conflict")
     return [*facts, told]
+
+
+def _is_of_library(source: Source) -> bool:
+    return source.metadata.provider == "library"
 
 
 def _of_sentences(claims: Sequence[Claim]) -> str:

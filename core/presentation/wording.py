@@ -14,7 +14,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.text.saying import ENGLISH, known_language, say, say_again, say_day, say_many, say_number
+from core.text.saying import ENGLISH, known_language, say, say_again, say_day, say_many, say_moment, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -578,5 +578,4 @@ def _day_and_time(iso: str) -> str:
         moment = datetime.fromisoformat(iso)
     except ValueError:
         return say("earlier")
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    return f"{day(moment)}, {moment:%H:%M} UTC"
+    return say_moment(moment.astimezone(UTC) if moment.tzinfo else moment)
