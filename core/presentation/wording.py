@@ -6,6 +6,7 @@ said by whoever shows them (`say(wording.SHARE)`); functions have said theirs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -342,7 +343,7 @@ def limitations_beside(answer: ResearchAnswer, *, has_plan: bool = False) -> tup
 
 def limitations_line(limitations: Sequence[str]) -> str:
     """All of them on one line: whole sentences follow each other, anything else is parted by semicolons."""
-    return "; ".join(limitations).replace(".; ", ". ")
+    return re.sub(r"([.!?][”»“\"'’]?); ", r"\1 ", "; ".join(limitations))
 
 
 def understood_as(question: str) -> str:
@@ -392,7 +393,7 @@ _DENIED = ("a model read otherwise", "the source ")  # so begins why a sentence 
 
 def _named(text: str) -> str:
     cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
-    said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
+    said = " ".join(" · ".join(filter(str.strip, cells)).replace("`", "").replace("**", "").split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 
