@@ -298,7 +298,7 @@ def work_of_paper(paper: Paper) -> CitedWork:
         arxiv_id=paper.id if "arxiv.org/" in paper.url else "",
         pubmed_id="",
         is_article=False,
-        is_year_only=len(paper.published) < len("2024-01"),
+        date_parts=1 + paper.published.count("-"),
     )
 
 
