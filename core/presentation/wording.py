@@ -15,7 +15,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.text.saying import ENGLISH, known_language, say, say_again, say_day, say_many, say_moment, say_number
+from core.text.saying import ENGLISH, known_language, say, say_again, say_many, say_moment, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -567,11 +567,6 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"{number} {noun}"
     return f"{number} {noun.removesuffix('y')}ies" if noun == "query" else f"{number} {noun}s"
-
-
-def day(moment: datetime) -> str:
-    """`3 March 2024`."""
-    return say_day(moment)
 
 
 def _day_and_time(iso: str) -> str:
