@@ -39,7 +39,7 @@ from adapters.web.view import thousands
 from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
 from core.pipeline.researcher import Researcher
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 from core.receipts.container import Receipts

@@ -21,7 +21,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card

@@ -19,7 +19,7 @@ from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResu
 from core.model.job import Event, JobStatus, ResearchJob, Scope, Steering
 from core.model.source import Source
 from core.modes import MODES
-from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tool_traces import Exchange, TraceEntry
 from core.presentation import wording
 from core.text.saying import LANGUAGES
 from tests.adapters.web.serving import Open
