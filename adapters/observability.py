@@ -23,7 +23,6 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, disable_creat
 from structlog.typing import EventDict
 
 from core.model.ports import Measurement, MeasurementName, job_id_var
-from core.presentation.render import one_line, printable
 
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 6  # a shorter "secret" is a word of ordinary text
@@ -63,7 +62,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def configure_logging(level: str, *, stream: TextIO, secrets: Iterable[str] = ()) -> None:
-    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream`, a line an entry: JSON, at a terminal words.
+    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream`, one line of JSON an entry.
 
     `secrets` are the values that must appear in no line, in whatever encoding; things that look like
     keys are removed in any case. Replaces an earlier configuration. Raises `ValueError` on an
@@ -71,7 +70,7 @@ def configure_logging(level: str, *, stream: TextIO, secrets: Iterable[str] = ()
     """
     redactor = Redactor(secrets)
     handler = _RedactingHandler(stream)
-    handler.setFormatter(_formatter(redactor, is_terminal=stream.isatty()))
+    handler.setFormatter(_formatter(redactor))
     root = logging.getLogger()
     root.setLevel(level.upper())
     for previous in root.handlers[:]:
@@ -129,16 +128,7 @@ class _RedactingHandler(logging.StreamHandler[TextIO]):
         print(f"a log line could not be written: {record.pathname}:{record.lineno}", file=sys.stderr)  # noqa: T201
 
 
-def _line_of_words(_: object, __: str, event_dict: EventDict) -> str:
-    """`09:00:00 warning  what happened  (field value, …)`, and a traceback below."""
-    moment, level, event, trace = (str(event_dict.pop(name, "")) for name in ("ts", "level", "event", "exception"))
-    event_dict.pop("logger", None)
-    fields = one_line(", ".join(f"{name} {value}" for name, value in event_dict.items()))
-    line = f"{moment[11:19]} {level:<8} {one_line(event)}" + f"  ({fields})" * bool(fields)
-    return "\n".join([line, *([printable(trace)] if trace else [])])
-
-
-def _formatter(redactor: Redactor, *, is_terminal: bool) -> structlog.stdlib.ProcessorFormatter:
+def _formatter(redactor: Redactor) -> structlog.stdlib.ProcessorFormatter:
     def redact(_: object, __: str, event_dict: EventDict) -> EventDict:
         return {key: redactor.redact_field(key, value) for key, value in event_dict.items()}
 
@@ -154,7 +144,7 @@ def _formatter(redactor: Redactor, *, is_terminal: bool) -> structlog.stdlib.Pro
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             redact,
-            _line_of_words if is_terminal else structlog.processors.JSONRenderer(),
+            structlog.processors.JSONRenderer(),
         ],
     )
 

@@ -38,11 +38,6 @@ def lines(stream: io.StringIO) -> list[dict[str, object]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def configured(level="DEBUG", **options) -> io.StringIO:
     stream = io.StringIO()
     configure_logging(level, stream=stream, **options)
@@ -65,23 +60,6 @@ def test_line_carries_time_level_logger_event_and_extra_fields():
         "duration_s": 0.25,
         "counts": {"timeout": 2},
     }
-
-
-def test_a_person_at_a_terminal_reads_lines_that_can_write_nothing_else_there():
-    stream = Terminal()
-    configure_logging("INFO", stream=stream, secrets=["hunter22"])
-
-    logger.info("asked\x1b[2J by %s", "hunter22", extra={"stage": "plan", "note": "one\ntwo"})
-    try:
-        raise ValueError("no such page")
-    except ValueError:
-        logger.exception("it failed")
-
-    first, second, *traceback = stream.getvalue().splitlines()
-    assert re.fullmatch(r"\d\d:\d\d:\d\d info     asked by \[redacted\]  \(stage plan, note one.*two\)", first)
-    assert re.fullmatch(r"\d\d:\d\d:\d\d error    it failed", second)
-    assert traceback[-1] == "ValueError: no such page"
-    assert "\x1b" not in stream.getvalue()
 
 
 async def test_lines_of_concurrent_jobs_carry_their_own_id():
