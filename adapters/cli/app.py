@@ -143,13 +143,12 @@ class _Commands(TyperGroup):
         _translate(self)
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """`help ask` is `ask --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A question is told from a mistyped command by its blanks or its mark; `help ask` is `ask --help`."""
-        if args and args[0] == "help" and "help" not in self.table:
-            args = [*args[1:], "--help"]
-            if len(args) == 1:
-                typer.echo(ctx.get_help())
-                ctx.exit()
+        """A question without a command is told from a mistyped command by its blanks or its mark."""
         if args and args[0] not in self.table and (" " in args[0] or args[-1].endswith("?")):
             meant = f'gorkd ask "{" ".join(args)}"'
             typer.echo(f"gorkd: {say('No such command. Did you mean: {command}', command=meant)}", err=True)
