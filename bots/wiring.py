@@ -43,7 +43,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import rehearse, run_job
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.pipeline.tracing import WatchedModel, WatchedPages, WatchedSearch, WatchedWebSearch, open_tracer, traced
 from core.pipeline.work import DirectSteps
 from core.presentation.wording import SOMETHING_BROKE, language_of

@@ -37,7 +37,7 @@ from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, Pro
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.pipeline.tracing import Tracer, open_tracer
 from core.stages.intake import parse_intent
 from core.tenancy.usage import Period, Usage, UsageKey

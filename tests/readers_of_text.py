@@ -83,11 +83,11 @@ from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
 from core.tenancy.settings import DEFAULTS, FIELDS, read_setting
+from core.text.chunking import chunk_text, passage_terms, select_passages, split_passages
 from core.text.formulas import plain_formulas
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.text.passages import chunk_text, passage_terms, select_passages, split_passages
 from core.text.sentences import code_spans, is_settled, split_sentences
 from core.text.terms import question_terms, terms, words
 from core.text.urls import ascii_host, canonical_url, is_web_url

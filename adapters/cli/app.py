@@ -143,6 +143,10 @@ class _Commands(TyperGroup):
         _translate(self)
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """`help ask` is `ask --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A question without a command is told from a mistyped command by its blanks or its mark."""
         if args and args[0] not in self.table and (" " in args[0] or args[-1].endswith("?")):

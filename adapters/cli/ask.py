@@ -326,12 +326,12 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[tuple[str, 
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [say_place(source.metadata.provider)]
+    remarks = [] if source.url.startswith("file:") else [say_place(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(say_published(source.metadata.published_at))
     remarks += wording.caveats(source)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
-    paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
+    paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}".rstrip(), "dim")))
     for words, where_in in quotes:
         quote = Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), f"”{where_in}", style="italic")
         paper.write(quote, first=margin, rest=margin)

@@ -240,8 +240,9 @@ def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) ->
     if choice.isdecimal() and 1 <= int(choice) <= len(servers):
         server = servers[int(choice) - 1]
         first = server.models[0] if server.models else ""
-        model = talk.ask(f"{say('model')} [{one_line(first)}]") if len(server.models) != 1 else ""
-        return {"OPENAI_BASE_URL": server.url, "GORKD_MODEL": model or first}
+        asked = f"{say('model')} [{one_line(first)}]" if first else say("model")
+        model = (talk.ask(asked) if len(server.models) != 1 else "") or first
+        return {"OPENAI_BASE_URL": server.url, "GORKD_MODEL": model} if model else {}
     if choice == "k":
         return _filled({"OPENAI_API_KEY": talk.ask(say("key (sk-…)"), is_secret=True)})
     if choice == "u":

@@ -20,11 +20,10 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import Json, ResearchJob, Scope
 from core.modes.library import papers_view
-from core.presentation import wording
 from core.presentation.render import one_line, printable
 from core.section.prose import exported
 from core.text.saying import say as said
-from core.text.saying import say_many
+from core.text.saying import say_day, say_many
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
@@ -225,7 +224,7 @@ def _card(paper: Paper) -> str:
         said("Pages"): str(paper.pages or ""),
         "DOI": paper.doi,
         said("From"): paper.url,
-        said("Added"): wording.day(paper.added_at),
+        said("Added"): say_day(paper.added_at),
         said("Missing"): paper.gap,
         said("Summary"): said(library_wording.IMPROVED) if paper.improved else "",
     }

@@ -23,7 +23,7 @@ from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
 from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
-from core.pipeline.trace import ToolTrace, TraceEntry, trace_id_of
+from core.pipeline.tool_traces import ToolTrace, TraceEntry, trace_id_of
 from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.page_links import is_private

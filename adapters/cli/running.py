@@ -30,7 +30,7 @@ from core.model.job import TERMINAL_STATUSES, Event, JobStatus, Json, ResearchJo
 from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, FoundServer, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.presentation import wording
 from core.presentation.card import said_so_far, without_signs
 from core.presentation.page_links import PageLinks, Revocations

@@ -32,7 +32,7 @@ from core.tenancy.usage import (
     usage_csv,
 )
 from core.text.saying import say as said
-from core.text.saying import say_many
+from core.text.saying import say_day, say_many
 
 # The option that names a workspace or server: a mistyped one is refused, since nothing would be found for it
 
@@ -127,7 +127,7 @@ def _listed(kept: KeptSettings) -> str:
 # `gorkd stats`: how gorkd is used, as a table or as CSV
 
 
-_COLUMNS = ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/none", "good/bad", "cost")
+_COLUMNS = ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/insufficient", "good/bad", "cost")
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]
 _KEYS: dict[Grouping, UsageKey] = {"day": "day", "tenant": "tenant", "both": "tenant and day"}
@@ -175,7 +175,7 @@ def print_calibration(console: Console, judged: Sequence[JudgedAnswers]) -> None
 def print_stats(console: Console, period: Period, entries: Sequence[Usage]) -> None:
     """A row an entry; the tenant and the day only where there is one."""
     if not entries:
-        told = said("Nothing was asked from {day} on.", day=wording.day(period.begins_at))
+        told = said("Nothing was asked from {day} on.", day=say_day(period.begins_at))
         console.print(told, soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

@@ -11,15 +11,19 @@ from adapters.cli.running import Exit, OpenResearcher, say
 from adapters.cli.settings import tenant_option
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
-from core.presentation.render import iso_utc, printable
+from core.presentation.render import printable
 from core.text.saying import say as said
-from core.text.saying import say_many
+from core.text.saying import say_many, say_moment
 from core.watch import words
+from core.watch.desk import WatchDesk
 from core.watch.watch import Rhythm, Watch
 
 _Every = Annotated[str, typer.Option("--every", help="day, week, hours, 12 hours, Monday 9:00.", metavar="HOW-OFTEN")]
 _Zone = Annotated[str, typer.Option("--zone", help="The time zone of a time of day.", metavar="ZONE")]
-_WatchId = Annotated[str, typer.Argument(help="The watch's id, watch_….", metavar="WATCH", show_default=False)]
+_WatchId = Annotated[
+    str, typer.Argument(help="The watch's id, watch_…, or its number in the list.", metavar="WATCH", show_default=False)
+]
+_Tenant = Annotated[str, tenant_option(help="Of one of them.")]
 
 
 async def _add(
@@ -63,46 +67,52 @@ async def _page(
     return _begun(watch)
 
 
-async def _list(
-    open_researcher: OpenResearcher, *, tenant: Annotated[str, tenant_option(help="Of one of them.")] = LOCAL.tenant
-) -> Exit:
+async def _list(open_researcher: OpenResearcher, *, tenant: _Tenant = LOCAL.tenant) -> Exit:
     """Print what is watched, and when it is looked at next."""
     async with open_researcher() as researcher:
         watches = await researcher.watching.of(tenant)
     if not watches:
         say(said("nothing is watched; `gorkd watch --help` says how to begin"))
-    return _print(*map(_line, watches))
+    width = len(str(len(watches)))
+    return _print(*(f"{place:>{width}}. {_line(watch)}" for place, watch in enumerate(watches, start=1)))
 
 
-async def _show(open_researcher: OpenResearcher, watch: _WatchId) -> Exit:
+async def _show(open_researcher: OpenResearcher, watch: _WatchId, *, tenant: _Tenant = LOCAL.tenant) -> Exit:
     """Print what was told of a watch, oldest first."""
     async with open_researcher() as researcher:
         desk = researcher.watching
-        found = await desk.get(watch.strip())
+        found = await _found(desk, watch, tenant)
         spent, told = words.spent_line(await desk.spent_usd(found)), await desk.timeline(found)
     lines = [_line(found), *([spent] if spent else [])]
     for notice in told:
-        lines += [f"{iso_utc(notice.at)}  {notice.job_id}", *(f"  {one}" for one in words.plain_lines(notice))]
+        lines += [f"{say_moment(notice.at)}  {notice.job_id}", *(f"  {one}" for one in words.plain_lines(notice))]
     return _print(*lines)
 
 
-async def _stop(open_researcher: OpenResearcher, watch: _WatchId) -> Exit:
+async def _stop(open_researcher: OpenResearcher, watch: _WatchId, *, tenant: _Tenant = LOCAL.tenant) -> Exit:
     """End a watch."""
     async with open_researcher() as researcher:
-        await researcher.watching.stop(await researcher.watching.get(watch.strip()))
+        await researcher.watching.stop(await _found(researcher.watching, watch, tenant))
     return _print(said(words.STOPPED))
 
 
-async def _renew(open_researcher: OpenResearcher, watch: _WatchId) -> Exit:
+async def _renew(open_researcher: OpenResearcher, watch: _WatchId, *, tenant: _Tenant = LOCAL.tenant) -> Exit:
     """Prolong a watch by 90 days, from now on."""
     async with open_researcher() as researcher:
-        await researcher.watching.renew(await researcher.watching.get(watch.strip()))
+        await researcher.watching.renew(await _found(researcher.watching, watch, tenant))
     return _print(said(words.RENEWED))
 
 
 watch_command = {
     "add": _add, "ask": _ask, "page": _page, "list": _list, "show": _show, "stop": _stop, "renew": _renew,
 }  # fmt: skip
+
+
+async def _found(desk: WatchDesk, said_as: str, tenant: str) -> Watch:
+    """By its id, or by its number among those of a tenant, as they are listed."""
+    place = int(said_as) if said_as.strip().isdecimal() else 0
+    listed = await desk.of(tenant) if place else []
+    return listed[place - 1] if 0 < place <= len(listed) else await desk.get(said_as.strip())
 
 
 def _print(*lines: str) -> Exit:
@@ -129,7 +139,7 @@ def _rhythm(every: str, zone: str) -> Rhythm:
 
 
 def _line(watch: Watch) -> str:
-    at = said("next {moment}", moment=iso_utc(watch.next_at))
+    at = said("next {moment}", moment=say_moment(watch.next_at))
     state = at if watch.is_active else said("ended: {why}", why=words.why_ended(watch))
     runs = say_many("{number} run", "{number} runs", watch.run)
     return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {runs}: {watch.subject[:80]}"

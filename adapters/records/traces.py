@@ -18,7 +18,7 @@ from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, insertion
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
-from core.pipeline.trace import Change, ToolTrace, TraceEntry
+from core.pipeline.tool_traces import Change, ToolTrace, TraceEntry
 from core.tenancy.admission import Spent, month_of
 from core.tenancy.usage import Period, Usage, UsageKey
 

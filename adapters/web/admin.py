@@ -29,7 +29,7 @@ from core.tenancy.usage import (
     days_of,
     usage_csv,
 )
-from core.text.saying import say, say_number
+from core.text.saying import say, say_day, say_number
 
 USAGE: web.AppKey[CountUsage] = web.AppKey("usage")
 EVALUATIONS: web.AppKey[EvaluationStore] = web.AppKey("evaluations")
@@ -76,8 +76,8 @@ async def get_admin(request: web.Request) -> web.Response:
         "days": [day for day in reversed(days) if day.questions],
         "charts": _charts(days) if by_day else [],
         "calibrations": await _calibrations(request, wish),
-        "first": wording.day(period.begins_at),
-        "last": wording.day(datetime.combine(period.last, period.begins_at.timetz())),
+        "first": say_day(period.begins_at),
+        "last": say_day(datetime.combine(period.last, period.begins_at.timetz())),
         "duration": wording.duration,
         "cost": cost_words,
         "level": wording.say_level,

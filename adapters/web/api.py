@@ -58,6 +58,7 @@ from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal, Rese
 from core.presentation.render import for_others, iso_utc, job_json, sources_json
 from core.presentation.snapshot import Snapshot
 from core.watch import words
+from core.watch.tools import watch_json
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
 
@@ -236,7 +237,7 @@ async def put_watch(request: web.Request) -> web.Response:
     desk = request.app[RESEARCHER].watching
     rhythm = words.in_zone(rhythm, body.zone)
     watch = await desk.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
-    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
+    return _json(_told_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def get_watch(request: web.Request) -> web.Response:
@@ -244,7 +245,7 @@ async def get_watch(request: web.Request) -> web.Response:
     watch = await desk.of_job(job)
     if watch is None:
         raise WatchNotFound(job.id)
-    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
+    return _json(_told_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def delete_watch(request: web.Request) -> web.Response:
@@ -265,7 +266,7 @@ async def local_job(request: web.Request) -> ResearchJob:
     return job
 
 
-def watch_json(watch: Watch, notices: Sequence[WatchNotice], spent_usd: float) -> dict[str, Json]:
+def _told_json(watch: Watch, notices: Sequence[WatchNotice], spent_usd: float) -> dict[str, Json]:
     told: list[Json] = [
         {
             "at": iso_utc(notice.at),
@@ -279,11 +280,7 @@ def watch_json(watch: Watch, notices: Sequence[WatchNotice], spent_usd: float) -
         }
         for notice in notices
     ]  # fmt: skip
-    return {
-        "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
-        "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
-        "runs": watch.run, "spent_usd": round(spent_usd, 6), "told": told,
-    }  # fmt: skip
+    return watch_json(watch) | {"spent_usd": round(spent_usd, 6), "told": told}
 
 
 async def _body(request: web.Request, model: type[Body]) -> Body:
@@ -357,8 +354,9 @@ log = logging.getLogger(__name__)
 async def get_stream(request: web.Request) -> web.StreamResponse:
     """The job's events after `Last-Event-ID` or `?after=`; 204, which ends a browser's tries, when all were seen."""
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    after = _seen(request)
-    if after and job.status in TERMINAL_STATUSES and not await _is_more(request, job.id, after):
+    after = read_number(request.headers.get("Last-Event-ID") or request.query.get("after", "")) or 0
+    told = await researcher.told(job.id) if after and job.status in TERMINAL_STATUSES else []
+    if told and told[-1].seq <= after:  # of a job whose events are kept no more, `_told` makes the last one
         return web.Response(status=204, headers={"Cache-Control": "no-store"})
     with stream_slot(request):
         stream = EventSourceResponse(ping_interval=HEARTBEAT_S, send_timeout=SEND_TIMEOUT_S)
@@ -420,18 +418,6 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
         log.debug("a reader has gone")
     except Exception:  # the boundary of this task: the response has begun, so no error page can follow
         log.exception("a stream broke")
-
-
-async def _is_more(request: web.Request, job_id: str, after: int) -> bool:
-    """Whether an ended job has events after `after`, or none that are kept, of which `follow` makes the last."""
-    told = await request.app[RESEARCHER].told(job_id)
-    return not told or told[-1].seq > after
-
-
-def _seen(request: web.Request) -> int:
-    """The last event that the reader has; 0 for none and for what is no number."""
-    given = request.headers.get("Last-Event-ID") or request.query.get("after", "")
-    return read_number(given) or 0
 
 
 async def _close(app: web.Application) -> None:

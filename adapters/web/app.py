@@ -39,13 +39,13 @@ from adapters.web.view import thousands
 from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
 from core.pipeline.researcher import Researcher
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 from core.receipts.container import Receipts
 from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text import saying
-from core.text.saying import LANGUAGES, say_number, say_published, spoken
+from core.text.saying import LANGUAGES, say_day, say_number, say_published, spoken
 from core.works.showing import verdict_words
 
 _HERE = Path(__file__).parent
@@ -135,7 +135,7 @@ def templates() -> jinja2.Environment:
     environment.globals.update(
         say=_say, say_again=saying.say_again, say_many=_say_many, say_number=say_number, spoken=spoken, lang=_lang,
         languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands, cut=cut, one_line=one_line,
-        verdict_words=verdict_words, say_published=say_published,
+        verdict_words=verdict_words, say_day=say_day, say_published=say_published,
     )  # fmt: skip
     return environment
 

@@ -45,7 +45,7 @@ from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_m
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.presentation import wording
 from core.presentation.card import is_searching, stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, exports_of

@@ -61,6 +61,7 @@ class Target:
     hint: str
 
 
+_WIDE = '<div class="scroll" tabindex="0">'  # a table scrolls by itself, and not the page with it
 _CELL = '<span class="cell">·</span>'  # between cells of a table, in a row that is quoted outside its table
 _BOLD = r"(?<!\*)\*\*(?P<bold>[^\s*`](?:[^*`\n]*[^\s*`])?)\*\*(?!\*)"
 _ROW_ENDS = regex.compile(r"^\|\s+|\s+\|$")
@@ -85,6 +86,7 @@ def prose(text: str, cite: Cite) -> Markup:
     beyond = f"<pre>{escape(lines.pop())}</pre>" if len(lines) > MAX_LINES else ""
     html = nh3.clean(_MARKDOWN.render("\n".join(lines)) + beyond, tags=_TAGS, attributes=_ATTRIBUTES, link_rel=None)
     html = _CITED.sub(lambda found: _citation(found, cite), html)
+    html = html.replace("<table>", f"{_WIDE}<table>").replace("</table>", "</table></div>")
     html = _BEFORE_CITATION.sub("\N{NO-BREAK SPACE}", html)  # a number alone on a line is read as the next sentence's
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 

@@ -23,7 +23,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
 from core.text.language import language_of
-from core.text.saying import say, say_again, say_published
+from core.text.saying import say, say_again, say_day, say_published
 from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
@@ -172,7 +172,7 @@ def remarks_on(source: Source) -> list[str]:
     metadata = source.metadata
     remarks = [metadata.author or "", say(_KINDS[metadata.kind])]
     remarks.append(say("published {day}", day=say_published(metadata.published_at)) if metadata.published_at else "")
-    remarks.append(say("read {day}", day=wording.day(source.read_at)))
+    remarks.append(say("read {day}", day=say_day(source.read_at)))
     remarks.append(say("found in {place}", place=say_place(metadata.provider)))
     return [remark for remark in (*remarks, *wording.caveats(source)) if remark]
 

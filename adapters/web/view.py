@@ -21,7 +21,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
-from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
@@ -258,6 +258,8 @@ def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with
     if entry.is_estimated:
         tokens = say("{tokens} (estimated)", tokens=tokens)
     outcome = "" if entry.outcome == "done" else entry.outcome
+    said = entry.exchange
+    texts = ((say("Instructions"), said.system), (say("Prompt"), said.user), (say("Answer"), said.answer))
     repeated = " " + say_many("({number} time)", "({number} times)", times) if times > 1 else ""
     return SimpleNamespace(
         kind=entry.kind,
@@ -270,10 +272,7 @@ def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with
         outcome=one_line(f"{outcome}{repeated}"),
         left=round(left, 2),
         width=round(min(max(100 * entry.seconds / whole, _MIN_WIDTH), 100 - left), 2),
-        exchange=_exchange(entry.exchange) if with_prompts else (),
+        exchange=tuple(
+            (name, cut(printable(text), SHOWN_PROMPT_CHARS)) for name, text in texts if with_prompts and text
+        ),
     )
-
-
-def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
-    texts = ((say("Instructions"), said.system), (say("Prompt"), said.user), (say("Answer"), said.answer))
-    return tuple((heading, cut(printable(text), SHOWN_PROMPT_CHARS)) for heading, text in texts if text)

@@ -29,13 +29,13 @@ from core.model.errors import FetchError, GorkdError, ModelError, ProviderError
 from core.model.job import Json, rows
 from core.model.source import SearchHit, SearchQuery, Source, SourceKind
 from core.pipeline.deps import Deps
-from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.tool_traces import ToolTrace, trace_id_of
 from core.pipeline.work import Work
 from core.prompts import load_prompt
 from core.stages.gathering import make_source
 from core.stages.intake import lifetime_of
 from core.stages.prompting import format_sources, passage_tokens
-from core.text.passages import Passage, select_passages
+from core.text.chunking import Passage, select_passages
 from core.text.terms import terms
 from core.text.urls import canonical_url
 

@@ -51,7 +51,7 @@ from core.model.job import Steering
 from core.model.ports import ChatRequest
 from core.model.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.pipeline.conversation import may_lean
-from core.pipeline.trace import ToolTrace
+from core.pipeline.tool_traces import ToolTrace
 from core.pipeline.work import Work
 from core.presentation.wording import NOT_FOUND, PARTLY_FOUND
 from core.prompts import load_prompt
@@ -65,7 +65,7 @@ from core.stages.prompting import (
 )
 from core.stages.synthesize import answer_question
 from core.tenancy.admission import BudgetSpent
-from core.text.passages import Passage, split_passages
+from core.text.chunking import Passage, split_passages
 from core.text.saying import say, say_many
 
 T = TypeVar("T")

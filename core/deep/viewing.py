@@ -17,7 +17,7 @@ from core.model.answer import Claim, JobResult, ResearchAnswer, SynthesisMetadat
 from core.model.errors import StoreError
 from core.model.job import JobStatus, Json, Tenant, rows
 from core.model.source import Source
-from core.pipeline.trace import ToolTrace, ToolTraces, trace_id_of
+from core.pipeline.tool_traces import ToolTrace, ToolTraces, trace_id_of
 from core.pipeline.work import Progress, Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted

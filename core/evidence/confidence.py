@@ -29,7 +29,7 @@ from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evide
 from core.model.errors import place_name, places_of, say_place
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
-from core.model.works import Notice, NoticeKind, fullest
+from core.model.works import Notice, fullest
 from core.presentation import wording
 from core.presentation.render import cut, one_line
 from core.text.saying import say, say_again, say_day, say_many, say_month, say_number
@@ -55,6 +55,9 @@ _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date 
 
 _RESTS = {
     "local file": ("the central claim rests on one local file", "the central claim rests on local files"),
+    "paper of the library": (
+        "the central claim rests on one paper of the library", "the central claim rests on papers of the library",
+    ),
     "weak source": ("the central claim rests on one weak source", "the central claim rests on weak sources"),
     "old or undated source": (
         "the central claim rests on one old or undated source", "the central claim rests on old or undated sources",
@@ -141,7 +144,7 @@ def score_confidence(
     bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
-    is_lone_file = decided and decided.reason == say(_RESTS["local file"][0]) and len(support.supporting) == 1
+    is_lone_file = decided and decided.name == "sources" and len(support.supporting) == 1 and _own(support.supporting)
     facts = _facts(claims, support, conflicts, question_type, now)  # the first counts what it rests on
     voices = 0 if tells_both(summary[0], conflicts) else support.central_voices
     return ConfidenceReport(
@@ -203,13 +206,10 @@ def _weak(support: _Support, question_type: QuestionType) -> Iterator[_Limit]:
     if _level(support.central) is Confidence.HIGH and best >= HIGH_AUTHORITY:
         return
     level = min(_level(support.central), Confidence.MEDIUM, key=_LEVELS.index)
-    if all(source.metadata.kind is SourceKind.LOCAL for source in support.central_sources):
-        sort = "local file"
-    elif best < HIGH_AUTHORITY:
-        sort = "weak source"
-    else:
-        sort = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
-    is_one = support.central_voices == 1 and (sort != "local file" or len(support.central_sources) == 1)
+    own = _own(support.central_sources)
+    late = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
+    sort = own or ("weak source" if best < HIGH_AUTHORITY else late)
+    is_one = support.central_voices == 1 and (not own or len(support.central_sources) == 1)
     yield _Limit("sources", level, say(_RESTS[sort][0 if is_one else 1]))
 
 
@@ -302,8 +302,10 @@ def _facts(
     """What was counted, whatever decided."""
     independent, all_of_them = len(support.independent), len(support.supporting)
     kinds = [source.metadata.kind for source in support.independent]
-    if kinds and all(kind is SourceKind.LOCAL for kind in kinds):
-        facts = [say_many("{number} local file", "{number} local files", all_of_them)]
+    if kinds and (own := _own(support.independent)):
+        facts = [say_many("{number} paper of the library", "{number} papers of the library", all_of_them)]
+        if own == "local file":
+            facts = [say_many("{number} local file", "{number} local files", all_of_them)]
         if all_of_them > independent == 1:
             facts = [say("{files} (together one source)", files=facts[0])]
     else:
@@ -326,16 +328,21 @@ def _facts(
     return [*facts, told]
 
 
+def _own(sources: Sequence[Source]) -> str:
+    """What they are called where they are all of one's own, else ""."""
+    if any(source.metadata.kind is not SourceKind.LOCAL for source in sources):
+        return ""
+    return "paper of the library" if all(one.metadata.provider == "library" for one in sources) else "local file"
+
+
 def _of_sentences(claims: Sequence[Claim]) -> str:
     return say_many("of {number} sentence", "of {number} sentences", len(claims))
 
 
 def _newest(sources: Sequence[Source], now: datetime) -> str:
     ages = [age for source in sources if (age := age_days(source, now)) is not None]
-    if not ages:
-        return say("no source gives a date")
-    if min(ages) == 0:
-        return say("newest source from today")
+    if not ages or not min(ages):
+        return say("newest source from today") if ages else say("no source gives a date")
     return say_many("newest source {number} day old", "newest source {number} days old", min(ages))
 
 
@@ -366,7 +373,6 @@ _CONCERN = "Source {number} has an expression of concern{when}."
 _ONE_DOMAIN, _ONE_OWNER = "All sources are from one domain: {who}.", "All sources are from one owner: {who}."
 _ENDED_EARLY = "The research ended early: {why}."
 _LATE_ONE, _LATE = "{number} page did not answer in time.", "{number} pages did not answer in time."
-_LATER: tuple[NoticeKind, NoticeKind] = ("concern", "correction")
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
     SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
@@ -426,14 +432,12 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     if not is_checked:
         yield say("The citations could not be checked against the sources.")
         return
-    unchecked = [claim for claim in claims if claim.verdict is Verdict.UNCHECKED]
-    if unchecked:
+    if unchecked := [claim for claim in claims if claim.verdict is Verdict.UNCHECKED]:
         whys = list(dict.fromkeys(reason for claim in unchecked for reason in claim.reasons))[:2]
         because = "; ".join(map(say_again, whys))
         told = say(_UNCONFIRMED, few=len(unchecked), of_sentences=_of_sentences(claims))
         yield f"{told}: {_short(because, 160)}." if because else f"{told}."
-    partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
-    if partial:
+    if partial := sum(claim.verdict is Verdict.PARTIAL for claim in claims):
         one = "{number} {of_sentences} is supported only in part."
         many = "{number} {of_sentences} are supported only in part."
         yield say_many(one, many, partial, of_sentences=_of_sentences(claims))
@@ -442,8 +446,7 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
 def _retractions(sources: Sequence[Source]) -> Iterator[str]:
     """Of whatever was read: it supports nothing, so nothing cites it."""
     for source in sources:
-        notice = fullest(source.metadata.notices, "retraction")
-        if notice is not None:
+        if (notice := fullest(source.metadata.notices, "retraction")) is not None:
             said = "Source {number} was retracted{when}: {title}."
             yield say(said, number=source.number, when=_when_and_where(notice), title=_short(source.title))
         elif is_retracted(source):
@@ -454,7 +457,8 @@ def _retractions(sources: Sequence[Source]) -> Iterator[str]:
 def _notices(used: Sequence[Source]) -> Iterator[str]:
     """Of works that stand: what their journals have said of them since."""
     for source in used:
-        concern, correction = (fullest(source.metadata.notices, kind) for kind in _LATER)
+        notices = source.metadata.notices
+        concern, correction = fullest(notices, "concern"), fullest(notices, "correction")
         if concern is not None:
             yield say(_CONCERN, number=source.number, when=_when_and_where(concern))
         elif correction is not None:

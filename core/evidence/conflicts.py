@@ -76,9 +76,10 @@ class _Dispute:
     def conflict(self) -> Conflict:
         text = one_line(self.claims[0].text).rstrip(".")
         first, subject = (self.named.first, self.named.subject) if self.named else (_quoted(text), cut(text, _CHARS))
-        theirs = [entry.position(said) for said, entry in self.theirs]
-        ids = tuple(claim.id for claim in self.claims)
-        return Conflict(subject, (*(entry.position(first) for entry in self.ours), *theirs), ids)
+        sides = [entry.position(first) for entry in self.ours] + [entry.position(said) for said, entry in self.theirs]
+        said = [side.position for side in sides]
+        sides.sort(key=lambda side: (said.index(side.position), len(side.source_id), side.source_id))
+        return Conflict(subject, tuple(sides), tuple(claim.id for claim in self.claims))
 
 
 def read_statements(sources: Sequence[Source]) -> None:

@@ -47,11 +47,11 @@ from core.evidence.structure import (
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
 from core.model.source import Source
+from core.text.chunking import Passage
 from core.text.formulas import plain_formulas
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import DENIES, detect_language
 from core.text.markers import source_names
-from core.text.passages import Passage
 from core.text.sentences import is_chatter, sentences_of
 from core.text.terms import terms
 from core.text.urls import canonical_url

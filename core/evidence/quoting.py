@@ -31,8 +31,8 @@ from core.evidence.rules.words import Kind, read
 from core.evidence.structure import ANSWER_WORD, cells, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
+from core.text.chunking import Passage, split_passages
 from core.text.language import detect_language
-from core.text.passages import Passage, split_passages
 from core.text.saying import say
 from core.text.sentences import Sentence, sentences_of
 from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words

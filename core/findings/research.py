@@ -48,7 +48,7 @@ from core.stages.rejudging import settle
 from core.stages.search import collect_sources
 from core.stages.synthesize import conclude, usage_metadata
 from core.stages.writing import Writing
-from core.text.passages import select_passages
+from core.text.chunking import select_passages
 from core.text.saying import say, say_many
 from core.text.urls import canonical_url
 

@@ -42,15 +42,15 @@ from core.model.ports import ChatRequest, EmbeddingModel, Vector
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.model.works import ARXIV_ID
 from core.pipeline.deps import Deps
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.pipeline.tracing import Tracer
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
 from core.stages.synthesize import answer_question
+from core.text.chunking import Passage
 from core.text.injection import instructions_in
 from core.text.language import detect_language, rarity
-from core.text.passages import Passage
 from core.text.terms import terms
 
 _WORD = re.compile(r"\w{3,}")

@@ -26,7 +26,7 @@ from core.model.source import READ_BY_OCR
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, WorkRecord, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
-from core.text.passages import Chunk, SectionType, chunk_text
+from core.text.chunking import Chunk, SectionType, chunk_text
 from core.text.saying import say
 from core.text.terms import STOPWORDS
 

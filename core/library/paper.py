@@ -28,7 +28,7 @@ from core.model.ports import Vector
 from core.model.source import Source
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
 from core.presentation.render import claim_at, claim_spans, cut, letters_of, mark_of
-from core.text.passages import Passage, SectionType
+from core.text.chunking import Passage, SectionType
 from core.text.saying import say
 from core.text.terms import terms
 

@@ -23,8 +23,8 @@ from core.modes.mode import Mode
 from core.pipeline.conversation import read_turns
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
+from core.section.agent import TIME_IS_UP, EvidenceGathering
 from core.section.evidence import KeptEvidence, Searched
-from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.prose import BRIEF_ID, assign_keys
 from core.section.sections import (
     NO_BRIEF,

@@ -34,7 +34,7 @@ from core.model.ports import (
     WebSearchModel,
 )
 from core.pipeline.limits import ComputingTurns, SharedLimits
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.tenancy.settings import SourcePolicy
 from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches

@@ -37,7 +37,7 @@ from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, first_of, read_reply
 from core.pipeline.deps import Deps
-from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.tool_traces import ToolTrace, trace_id_of
 from core.pipeline.work import SILENCE_S, Progress
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED

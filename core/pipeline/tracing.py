@@ -35,7 +35,7 @@ from core.model.ports import (
 )
 from core.model.source import Page, SearchHit, SearchQuery
 from core.pipeline.limits import AroundSearch
-from core.pipeline.trace import Exchange, Kind, TraceEntry, TraceStore
+from core.pipeline.tool_traces import Exchange, Kind, TraceEntry, TraceStore
 from core.presentation.render import one_line
 from core.text.saying import say, say_many
 

@@ -25,7 +25,7 @@ from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, one_line, printable
 from core.text.numbers import MONTHS
-from core.text.saying import say, say_published
+from core.text.saying import is_year_alone, say, say_published
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -60,7 +60,7 @@ class CitedWork:
     """One entry. All text is on one line and printable; empty strings and None are what is not known.
 
     `url` is "" for a file of the operator's, whose place is nobody's business; `file` is its name.
-    `has_more_authors` is for `et al.`; of a work that `is_year_only` month and day are not known.
+    `has_more_authors` is for `et al.`; of the year, month and day `date_parts` are known.
     """
 
     number: int
@@ -77,7 +77,7 @@ class CitedWork:
     arxiv_id: str
     pubmed_id: str
     is_article: bool
-    is_year_only: bool = False
+    date_parts: int = 3
 
 
 def cited_works(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[CitedWork]:
@@ -111,6 +111,7 @@ def work_of(source: Source) -> CitedWork:
         arxiv_id=_identifier(address, ("arxiv.org",), _ARXIV, "id"),
         pubmed_id=_identifier(address, ("pubmed.ncbi.nlm.nih.gov",), _PUBMED, "id"),
         is_article=bool(journal),
+        date_parts=1 if metadata.published_at and is_year_alone(metadata.published_at) else 3,
     )
 
 
@@ -174,7 +175,9 @@ def _record(work: CitedWork) -> Iterator[tuple[str, str]]:
         yield "N1", "There are more authors than are named here."
     if work.published_on:
         yield "PY", f"{work.published_on.year:04}"
-        yield "DA", _day(work.published_on)
+        if work.date_parts > 1:
+            day = _day(work.published_on)
+            yield "DA", day if work.date_parts > 2 else f"{day[: len('2024/05/')]}/"
     tags = {"JO": work.journal, "PB": "" if work.journal else work.publisher, "DO": work.doi, "UR": work.url}
     yield from ((tag, value) for tag, value in tags.items() if value)
     yield "Y2", _day(work.read_on)
@@ -221,7 +224,7 @@ def _entry(work: CitedWork, key: str) -> str:
         "note": f"File {latex_text(work.file)}" if work.file else "",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    if work.published_on and not work.is_year_only:
+    if work.published_on and work.date_parts > 1:
         lines.append(f"  month = {MONTHS[work.published_on.month - 1][:3]},")  # a macro that every style knows
     return "\n".join([f"@{'article' if work.is_article else 'misc'}{{{key},", *lines, "}", ""])
 

@@ -330,8 +330,10 @@ def _parts(
 
 
 def _deciding_reason(answer: ResearchAnswer) -> str:
-    """With what the sources disagree on, unless the reason says already who says what."""
+    """With what the sources disagree on, unless the reason says who says what; "" where the notice has said it."""
     reason = wording.deciding_reason(answer, "")
+    if reason and f"({reason})" in answer.notice:
+        return ""
     is_told = not answer.conflicts or MARKER.search(reason)
     return reason if is_told else wording.deciding_reason(answer, short_conflicts(answer))
 

@@ -73,7 +73,7 @@ class Snapshot:
             providers=_told(event, "providers") or self.providers,
             understood=" ".join(_told(event, "understood")) or self.understood,
             earlier=_earlier(event, self.earlier),
-            position=_ahead(event),
+            position=ahead if isinstance(ahead := _details(event).get("ahead"), int) else None,
             card=read_card(event.data.get("data")) or self.card,
             parts=_told(event, "parts") or self.parts,
             line=_line(event),
@@ -114,11 +114,6 @@ def _told(event: Event, key: str) -> tuple[str, ...]:
     lines = _details(event).get(key)
     lines = [lines] if isinstance(lines, str) else lines
     return tuple(one_line(str(line)) for line in lines) if isinstance(lines, list) else ()
-
-
-def _ahead(event: Event) -> int | None:
-    ahead = _details(event).get("ahead")
-    return ahead if isinstance(ahead, int) else None
 
 
 def _earlier(event: Event, before: str) -> str:

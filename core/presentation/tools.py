@@ -19,7 +19,7 @@ from core.model.job import Attachment, Event, JobStatus, Json, ResearchJob, Rese
 from core.model.source import Source
 from core.pipeline.conversation import following
 from core.pipeline.researcher import MAX_FEEDBACK_CHARS, Renewal, Researcher
-from core.pipeline.trace import trace_id_of
+from core.pipeline.tool_traces import trace_id_of
 from core.presentation import wording
 from core.presentation.bibliography import answer_markdown
 from core.presentation.exports import exports_of

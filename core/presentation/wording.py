@@ -6,6 +6,7 @@ said by whoever shows them (`say(wording.SHARE)`); functions have said theirs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -14,7 +15,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.text.saying import ENGLISH, known_language, say, say_again, say_day, say_many, say_number
+from core.text.saying import ENGLISH, known_language, say, say_again, say_many, say_moment, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -342,7 +343,7 @@ def limitations_beside(answer: ResearchAnswer, *, has_plan: bool = False) -> tup
 
 def limitations_line(limitations: Sequence[str]) -> str:
     """All of them on one line: whole sentences follow each other, anything else is parted by semicolons."""
-    return "; ".join(limitations).replace(".; ", ". ")
+    return re.sub(r"([.!?][”»“\"'’]?); ", r"\1 ", "; ".join(limitations))
 
 
 def understood_as(question: str) -> str:
@@ -392,7 +393,7 @@ _DENIED = ("a model read otherwise", "the source ")  # so begins why a sentence 
 
 def _named(text: str) -> str:
     cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
-    said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
+    said = " ".join(" · ".join(filter(str.strip, cells)).replace("`", "").replace("**", "").split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 
@@ -568,15 +569,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun.removesuffix('y')}ies" if noun == "query" else f"{number} {noun}s"
 
 
-def day(moment: datetime) -> str:
-    """`3 March 2024`."""
-    return say_day(moment)
-
-
 def _day_and_time(iso: str) -> str:
     try:
         moment = datetime.fromisoformat(iso)
     except ValueError:
         return say("earlier")
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    return f"{day(moment)}, {moment:%H:%M} UTC"
+    return say_moment(moment.astimezone(UTC) if moment.tzinfo else moment)

@@ -29,7 +29,7 @@ from core.model.answer import Verdict
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
 from core.model.source import Page
-from core.pipeline.trace import TraceStore
+from core.pipeline.tool_traces import TraceStore
 from core.presentation import wording
 from core.presentation.bibliography import unmarked
 from core.presentation.render import WEAKNESS, one_line, printable

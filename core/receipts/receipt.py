@@ -24,7 +24,7 @@ from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceMetadata
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.presentation.render import iso_utc
 from core.text.injection import mask, masked
 from core.text.urls import public_address

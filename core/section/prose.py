@@ -21,8 +21,8 @@ from core.model.answer import Section as Part
 from core.model.source import Source
 from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
 from core.presentation.render import cut, one_line
+from core.text.chunking import Passage
 from core.text.language import rarity
-from core.text.passages import Passage
 from core.text.sentences import is_chatter
 from core.text.terms import terms as terms_in
 
@@ -298,7 +298,7 @@ def work_of_paper(paper: Paper) -> CitedWork:
         arxiv_id=paper.id if "arxiv.org/" in paper.url else "",
         pubmed_id="",
         is_article=False,
-        is_year_only=len(paper.published) < len("2024-01"),
+        date_parts=1 + paper.published.count("-"),
     )
 
 

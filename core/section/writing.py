@@ -25,8 +25,8 @@ from core.model.source import Source
 from core.pipeline.work import Work
 from core.presentation.bibliography import latex_text
 from core.prompts import load_prompt
+from core.section.agent import AgentRefusal, context_block
 from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, usage_by_phase
-from core.section.gathering import AgentRefusal, context_block
 from core.section.prose import (
     BRIEF_ID,
     KeyGrounder,
@@ -40,10 +40,10 @@ from core.section.prose import (
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.rejudging import settle
+from core.text.chunking import Passage
 from core.text.formulas import plain_formulas
 from core.text.growing_json import whole_number
 from core.text.injection import masked
-from core.text.passages import Passage
 from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences
 

@@ -19,7 +19,7 @@ from core.model.job import JobError, JobStatus, ResearchJob
 from core.model.ports import Measurement
 from core.model.source import Source
 from core.pipeline.deps import Deps
-from core.pipeline.trace import ToolTraces, trace_id_of
+from core.pipeline.tool_traces import ToolTraces, trace_id_of
 from core.pipeline.work import Progress
 from core.presentation.card import checks_json, read_checks
 from core.presentation.render import is_used, job_json

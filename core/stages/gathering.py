@@ -40,8 +40,8 @@ from core.model.works import NO_IDS, ids_in_url
 from core.pipeline.deps import Deps
 from core.pipeline.limits import Nearness
 from core.stages.intake import is_of_the_day
+from core.text.chunking import passage_terms
 from core.text.injection import instructions_in
-from core.text.passages import passage_terms
 from core.text.saying import say
 from core.text.sentences import kept_by_length
 from core.text.urls import canonical_url, domain_of, is_web_url

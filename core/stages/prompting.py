@@ -16,8 +16,8 @@ from core.model.source import Source
 from core.pipeline.conversation import Turn
 from core.pipeline.deps import Deps
 from core.prompts import load_prompt
+from core.text.chunking import Passage, select_passages
 from core.text.injection import instructions_in, mask
-from core.text.passages import Passage, select_passages
 
 ANSWER_SCHEMA: Mapping[str, Json] = {
     "type": "object",

@@ -16,8 +16,8 @@ import regex
 from core.evidence.authority import authority, is_retracted, registrable_domain
 from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceScores
+from core.text.chunking import passage_terms
 from core.text.language import detect_language, rarity
-from core.text.passages import passage_terms
 from core.text.sentences import kept_by_length
 from core.text.terms import FoundTerms, question_terms, terms
 

@@ -20,7 +20,7 @@ from core.pipeline.limits import SharedLimits
 from core.presentation import wording
 from core.tenancy.settings import DEFAULTS, TenantSettings
 from core.tenancy.settings_desk import SettingsStore
-from core.text.saying import say, say_month, say_number
+from core.text.saying import say, say_day, say_month, say_number
 
 OF_OWN_PAPERS = frozenset({"library", "section", "references"})  # modes that ask no search provider
 
@@ -217,7 +217,7 @@ def _refuse(whose: str, spent_usd: float, budget_usd: float, now: datetime, *, r
             month=say_month(now, year=False),
             spent=f"${say_number(spent_usd, 2)}",
             budget=f"${say_number(budget_usd, 2)}",
-            day=wording.day(begins),
+            day=say_day(begins),
             who=raised_by,
         ),
     )

@@ -296,10 +296,19 @@ def say_day(moment: datetime) -> str:
     return format_date(moment, "long", locale=spoken())
 
 
+def say_moment(moment: datetime) -> str:
+    """`3 March 2024, 09:00 UTC`, of a moment in UTC."""
+    return f"{say_day(moment)}, {moment:%H:%M} UTC"
+
+
 def say_published(moment: datetime) -> str:
-    """`3 March 2024`; `2024` for its first moment, as which a year is kept of which no more is known."""
-    is_year = (moment.month, moment.day, moment.hour, moment.minute) == (1, 1, 0, 0)
-    return str(moment.year) if is_year else say_day(moment)
+    """`3 March 2024`; `2024` where no more is known."""
+    return str(moment.year) if is_year_alone(moment) else say_day(moment)
+
+
+def is_year_alone(moment: datetime) -> bool:
+    """Whether it is the first moment of a year, as which one is kept of which no more is known."""
+    return (moment.month, moment.day, moment.hour, moment.minute) == (1, 1, 0, 0)
 
 
 def say_weekdays(days: Sequence[int]) -> str:

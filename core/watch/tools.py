@@ -72,10 +72,14 @@ def _line(shown: Mapping[str, Json]) -> str:
 
 async def _shown(watch: Watch, desk: WatchDesk) -> dict[str, Json]:
     told = await desk.timeline(watch)
+    return watch_json(watch) | {"last_told": "\n".join(words.plain_lines(told[-1])) if told else ""}
+
+
+def watch_json(watch: Watch) -> dict[str, Json]:
     return {
         "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
         "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
-        "runs": watch.run, "last_told": "\n".join(words.plain_lines(told[-1])) if told else "",
+        "runs": watch.run,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import regex
 from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
 from core.text.numbers import WEEKDAYS
-from core.text.saying import say, say_day, say_number, say_weekdays
+from core.text.saying import say, say_day, say_moment, say_number, say_weekdays
 from core.text.urls import ascii_host, domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
@@ -217,7 +217,7 @@ def offer_lines(offer: WatchOffer) -> list[str]:
 
 def begun_line(watch: Watch, run_usd: float | None = None) -> str:
     cost, until = _dollars(run_usd) if run_usd else "", say_day(watch.ends_at)
-    filled = {"often": rhythm_words(watch.rhythm), "first": _next_look(watch), "until": until, "cost": cost}
+    filled = {"often": rhythm_words(watch.rhythm), "first": say_moment(watch.next_at), "until": until, "cost": cost}
     if watch.kind == "schedule":
         return say(ASKED_AT_COST if cost else ASKED, **filled)
     if watch.kind == "source":
@@ -227,11 +227,7 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
 
 def next_line(watch: Watch) -> str:
     """When it is looked at next, of one that has not ended."""
-    return say(NEXT_LOOK, when=_next_look(watch)) if watch.stage == "waiting" else say(LOOKING)
-
-
-def _next_look(watch: Watch) -> str:
-    return f"{say_day(watch.next_at)}, {watch.next_at:%H:%M}"
+    return say(NEXT_LOOK, when=say_moment(watch.next_at)) if watch.stage == "waiting" else say(LOOKING)
 
 
 def why_ended(watch: Watch) -> str:
@@ -263,18 +259,18 @@ OFFER_COST = (
     "About {cost} a run in which something may have changed (at most {month} a month when looked at daily); "
     "next to nothing otherwise."
 )
-ASKED = "I ask this {often}, first on {first} UTC, until {until}."
-ASKED_AT_COST = "I ask this {often}, first on {first} UTC; about {cost} a run, until {until}."
+ASKED = "I ask this {often}, first on {first}, until {until}."
+ASKED_AT_COST = "I ask this {often}, first on {first}; about {cost} a run, until {until}."
 SEE_OR_STOP = "Say `watch list` to see or stop it."
-WATCHED = "Watching this question {often}, first on {first} UTC, until {until}."
-WATCHED_AT_COST = "Watching this question {often}, first on {first} UTC; about {cost} a run, until {until}."
-PAGE_WATCHED = "Watching that page {often}, first on {first} UTC, until {until}."
+WATCHED = "Watching this question {often}, first on {first}, until {until}."
+WATCHED_AT_COST = "Watching this question {often}, first on {first}; about {cost} a run, until {until}."
+PAGE_WATCHED = "Watching that page {often}, first on {first}, until {until}."
 _TELLS: dict[Manner, str] = {
     "thread": "I tell you only when it says something else.",
     "fresh": "I tell you only when it says something else, each time in a new thread.",
     "digest": f"I tell you only when it says something else, at {DIGEST_AT}, together with what else is watched here.",
 }
-NEXT_LOOK = "Next look on {when} UTC."
+NEXT_LOOK = "Next look on {when}."
 LOOKING = "Being looked at now."
 SPENT = "Its runs have cost {cost} so far."
 STOPPED = "Stopped: it is watched no more."

@@ -23,7 +23,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.model.job import LOCAL
 from core.model.ports import Vector
 from core.pipeline.runner import DirectSteps, run_job
-from core.text.passages import chunk_text
+from core.text.chunking import chunk_text
 from tests.adapters.pages.pdf_files import column, pdf_of
 from tests.adapters.pages.test_layouts import EXPORTED, LAYOUTS
 from tests.adapters.pages.test_ocr import scan_of

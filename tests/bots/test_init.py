@@ -250,6 +250,30 @@ async def test_what_is_typed_stays_where_nothing_answers(
     assert ("Kept untried" in capsys.readouterr().out) is is_away
 
 
+@pytest.mark.parametrize(
+    ("lines", "model"), [(["1", "", ""], ""), (["1", "qwen3:4b"], "qwen3:4b")], ids=["nothing said", "named"]
+)
+async def test_a_server_without_a_model_is_kept_only_with_the_name_of_one(
+    lines: list[str], model: str, tmp_path: Path
+) -> None:
+    """Else the default of OpenAI's would be asked of it."""
+
+    async def examine(values: Mapping[str, str], part: str) -> list[Finding]:
+        return [Finding(part, "ok", "")]
+
+    async def empty_server() -> list[FoundServer]:
+        return [FoundServer("Ollama", "http://ollama/v1", ())]
+
+    setup = Setup(tmp_path / ".env", {}, frozenset(), lambda values: None, examine, empty_server, "")
+    talk = Typing(Console(), setup, {})
+    talk.lines = list(lines)
+
+    await _ask_for_model(talk)
+
+    assert talk.found == ({"OPENAI_BASE_URL": "http://ollama/v1", "GORKD_MODEL": model} if model else {})
+    assert talk.lines == []
+
+
 @pytest.mark.parametrize("typed", ["2", "lm studio", "LM Studio"])
 async def test_a_server_is_chosen_by_its_number_or_its_name(typed: str, tmp_path: Path) -> None:
     """N-26: as it stands in the list, in any case."""

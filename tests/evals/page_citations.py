@@ -16,7 +16,7 @@ from core.library.funnel import to_source
 from core.library.paper import PageGrounder, Paper
 from core.model.answer import Claim, Verdict
 from core.model.source import Source
-from core.text.passages import Passage, chunk_text
+from core.text.chunking import Passage, chunk_text
 from tests.evals.datasets import PAPERS, data_path, sha256_of
 from tests.evals.paraphrases import paraphrase
 

@@ -21,7 +21,7 @@ from bots.config import read_settings
 from bots.wiring import House, library_desk, open_house
 from core.model.answer import Claim, ResearchAnswer, Verdict
 from core.model.job import LOCAL, Attachment, ResearchJob, ResearchRequest
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from tests.core.section.samples import BRIEF
 from tests.loopback.world import SitePage, World
 

@@ -31,7 +31,7 @@ from core.tenancy.settings import (
     write_setting,
 )
 from core.tenancy.settings_desk import KeptSettings, SettingChange, SettingsChanged
-from core.text.saying import say
+from core.text.saying import say, say_day
 
 LOG = "log"
 LOG_LENGTH = 15
@@ -130,7 +130,7 @@ async def _panel(bot: ResearchClient, tenant: str, *, notice: str = "") -> Disco
     for group, title in GROUPS.items():
         embed.add_field(name=say(title), value=_listed(group, kept.settings), inline=False)
     if changes:
-        embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
+        embed.set_footer(text=f"{word('settings.last_changed')} {say_day(changes[0].at)}")
     buttons = [DiscordButton(say(title), f"settings:{group}") for group, title in GROUPS.items()]
     log = DiscordButton(word("settings.log"), f"settings:{LOG}")
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
@@ -208,7 +208,7 @@ def _listed(group: Group, settings: TenantSettings) -> str:
 def _told(change: SettingChange) -> str:
     field, who = FIELDS[change.key], f"<@{change.who}>" if change.who.isdecimal() else wording.changed_by(change.who)
     before, after = _value(field, change.before), _value(field, change.after)
-    return f"· {wording.day(change.at)}, {who}: **{said_word(field.title)}** {before} → {after}"
+    return f"· {say_day(change.at)}, {who}: **{said_word(field.title)}** {before} → {after}"
 
 
 def _value(field: Field, text: str) -> str:

@@ -59,7 +59,7 @@ from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
-from core.text.saying import later, say, say_many
+from core.text.saying import later, say, say_day, say_many
 from core.watch.watch import WatchNotice
 from core.watch.words import DIGEST_HELP, ToldChange, digest_parts, heading, notice_buttons, sentence, told_change
 
@@ -225,7 +225,7 @@ class DiscordVoice:
             question = plain(job.request.quoted or job.query, HISTORY_ROOM)
             state = say(wording.STATUS_MESSAGES[job.status])
             link = f" · [{say(wording.VIEW_FULL_ANALYSIS)}]({url})" if is_linkable(url) else ""
-            lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
+            lines.append(f"· {say_day(job.created_at)} · {question} · {state}{link}")
         lines += [] if jobs else [say(wording.NO_HISTORY)]
         return replace(self.notice(within(lines, DESCRIPTION_LIMIT)), text=within(lines, CONTENT_LIMIT))
 

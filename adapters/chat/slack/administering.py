@@ -57,7 +57,7 @@ from core.tenancy.settings import (
     write_setting,
 )
 from core.tenancy.settings_desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
-from core.text.saying import say
+from core.text.saying import say, say_day
 
 LOG_LENGTH = 20
 KNOWN_WITHIN_S = 0.7  # whether somebody is an admin, before the form is acknowledged
@@ -237,7 +237,7 @@ def _told(changes: Sequence[SettingChange]) -> list[str]:
     for change in changes:
         who = f"<@{change.who}>" if change.who.startswith(("U", "W")) else wording.changed_by(change.who)
         if field := FIELDS.get(change.key):
-            lines.append(f"{wording.day(change.at)}, {who}: *{said_word(field.title)}* {_from_to(change)}")
+            lines.append(f"{say_day(change.at)}, {who}: *{said_word(field.title)}* {_from_to(change)}")
     return lines
 
 
@@ -327,5 +327,5 @@ def _listed(jobs: Sequence[Answered], links: PageLinks) -> list[Block]:
         answer = result.answer if result else None
         became = wording.confidence_headline(answer) if answer else say(wording.STATUS_MESSAGES[job.status])
         link = f"<{escaped(links.link(job))}|{plain(asked, QUESTION_ROOM) or '…'}>"
-        blocks.append(section(f"{link}\n{wording.day(job.created_at)} · {plain(became, QUESTION_ROOM)}"))
+        blocks.append(section(f"{link}\n{say_day(job.created_at)} · {plain(became, QUESTION_ROOM)}"))
     return blocks

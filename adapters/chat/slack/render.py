@@ -68,7 +68,7 @@ from core.presentation.help import HOW_TO_ASK, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say, say_many, say_published
+from core.text.saying import say, say_day, say_many, say_published
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
 from core.watch.words import (
@@ -209,7 +209,7 @@ class SlackVoice:
         if not jobs:
             return self.refusal(say(wording.NO_HISTORY))
         lines = [
-            f"• {wording.day(job.created_at)}: <{escaped(self.links.link(job))}|{_label(job.query)}>"
+            f"• {say_day(job.created_at)}: <{escaped(self.links.link(job))}|{_label(job.query)}>"
             for job in jobs[:SHOWN_SOURCES]
         ]
         title = say(wording.YOUR_QUESTIONS)

@@ -583,3 +583,11 @@ def test_progress_without_terminal_repeats_nothing():
 async def _never_opened() -> AsyncIterator[ScriptedResearcher]:
     raise GorkdError("no command of these tests opens a researcher")
     yield ScriptedResearcher()
+
+
+def test_the_word_help_is_understood_as_the_option():
+    everything, one = run(ScriptedResearcher(), "help"), run(ScriptedResearcher(), "help", "ask")
+
+    assert everything.exit_code == one.exit_code == 0
+    assert everything.stdout == run(ScriptedResearcher(), "--help").stdout
+    assert one.stdout == run(ScriptedResearcher(), "ask", "--help").stdout

@@ -26,7 +26,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.trace import Exchange, ToolTrace, TraceEntry
+from core.pipeline.tool_traces import Exchange, ToolTrace, TraceEntry
 from core.receipts.container import Receipts
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.settings import Ceilings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -63,6 +64,26 @@ def test_an_answer_a_question_and_a_page_are_watched_and_listed_by_workspace():
     assert answer in theirs
     assert QUESTION in theirs
     assert question not in theirs
+
+
+def test_a_watch_of_the_list_is_named_by_its_number_there_and_moments_read_as_days_do():
+    terminal = Terminal()
+    terminal.begun("ask", "What is new?")
+    page = terminal.begun("page", "https://tower.example/facts")
+    theirs = terminal.begun("add", JOB.id)
+
+    first, second = terminal.run("list").stdout.splitlines()
+    place = "1" if page in first else "2"
+    stopped = terminal.run("stop", place)
+    of_theirs = terminal.run("stop", "1", "--tenant", "slack:T1")
+    none = terminal.run("stop", "7")
+
+    assert first.startswith("1. watch_")
+    assert re.search(rf"next \d{{1,2}} {NOW:%B} {NOW.year}, \d\d:\d\d UTC, 0 runs: ", second)
+    assert stopped.exit_code == of_theirs.exit_code == 0
+    assert not terminal.kept(page).is_active
+    assert not terminal.kept(theirs).is_active
+    assert none.exit_code == 2
 
 
 def test_what_was_told_is_shown_and_hostile_text_is_text():

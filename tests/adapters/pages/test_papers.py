@@ -22,7 +22,7 @@ from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
 from core.library.ingest import FoundRecords, PaperRecord, PaperUnreadable
 from core.model.works import OpenCopy, WorkIds, WorkRecord
-from core.text.passages import chunk_text
+from core.text.chunking import chunk_text
 from tests.adapters.pages.pdf_files import (
     bomb,
     column,

@@ -21,7 +21,7 @@ from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.ports import record_nothing
-from core.pipeline.trace import Exchange, ToolTraces, TraceEntry
+from core.pipeline.tool_traces import Exchange, ToolTraces, TraceEntry
 from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Filed, Whose
 from tests.adapters.records.samples import NOON, RESULT, StandingClock, finished, make_job, make_source

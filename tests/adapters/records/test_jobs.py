@@ -14,7 +14,7 @@ from adapters.records.traces import SqlTraceStore
 from core.model.answer import JobResult, Rating
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
 from core.model.job import Attachment, JobStatus, ResearchJob, Scope, Steering
-from core.pipeline.trace import ToolTraces
+from core.pipeline.tool_traces import ToolTraces
 from tests.adapters.records.samples import CHANNEL, NOON, RESULT, finished, make_job, make_source
 
 

@@ -18,7 +18,7 @@ from core.library.states import Conversation, Conversations, State
 from core.model.codec import encode
 from core.model.job import Scope
 from core.tenancy.forgetting import Whose
-from core.text.passages import SectionType
+from core.text.chunking import SectionType
 from tests.adapters.records.samples import CHANNEL, NOON, older_file, version_before
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

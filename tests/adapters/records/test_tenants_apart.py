@@ -24,7 +24,7 @@ from core.library.states import Conversation
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.model.ports import record_nothing
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Whose, forget
 from core.tenancy.settings import TenantSettings

@@ -13,7 +13,7 @@ from adapters.records.jobs import SqlJobStore
 from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.errors import StoreError
 from core.model.job import JobStatus, Scope
-from core.pipeline.trace import Exchange, ToolTraces, TraceEntry, TraceStatus, trace_id_of
+from core.pipeline.tool_traces import Exchange, ToolTraces, TraceEntry, TraceStatus, trace_id_of
 from core.tenancy.admission import Spent, month_of
 from tests.adapters.records.samples import CHANNEL, NOON, finished, make_job
 

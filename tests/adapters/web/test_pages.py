@@ -12,14 +12,14 @@ import aiohttp
 import pytest
 
 from adapters.web.access import JobLinks
-from adapters.web.prose import quoted
+from adapters.web.prose import prose, quoted
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
 from core.model.job import Event, JobStatus, ResearchJob, Scope, Steering
 from core.model.source import Source
 from core.modes import MODES
-from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tool_traces import Exchange, TraceEntry
 from core.presentation import wording
 from core.text.saying import LANGUAGES
 from tests.adapters.web.serving import Open
@@ -414,6 +414,18 @@ async def test_page_of_a_long_answer_is_as_small_in_every_language(open_web: Ope
     assert f'<html lang="{language}">'.encode() in page
     assert len(page) <= 60_000
     assert len(compress(page)) + sum(map(len, loaded)) <= 35_000
+
+
+async def test_text_runs_the_way_of_its_language_and_a_wide_table_scrolls_by_itself(open_web: Open):
+    job = in_language("he")
+    page = await (await (await open_web(ScriptedResearcher(job))).get(f"/jobs/{job.id}")).text()
+    table = prose("| Harbour | Boats |\n|---|---|\n| Arden | 12 `<table>` |", lambda *_: None)
+
+    assert all(
+        re.search(rf"<{tag}[^>]* dir=\"auto\"", page) for tag in ("h1", 'div class="summary"', 'div class="detail"')
+    )
+    assert table.startswith('<div class="scroll" tabindex="0"><table>')
+    assert table.count("<div") == table.count("</table></div>") == 1
 
 
 def in_language(language: str, **changes: object) -> ResearchJob:

@@ -10,7 +10,7 @@ import pytest
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.web.settings import WebSettings
 from core.model.answer import Confidence, Rating
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.presentation.render import iso_utc
 from core.receipts.container import Receipts, open_receipt, public_key, verify_receipt
 from core.tenancy.usage import JudgedAnswers

@@ -15,7 +15,7 @@ from core.model.ports import ChatRequest
 from core.model.source import SearchHit, SourceKind
 from core.pipeline.deps import Deps
 from core.pipeline.runner import run_job
-from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.tool_traces import ToolTrace, trace_id_of
 from tests.core.deep.world import CHLORIDE, QUESTION, Study
 from tests.fakes import FakeModel, FakeSearch, Journal, make_deps, make_job
 from tests.loopback.deep_responders import DEEP

@@ -8,7 +8,7 @@ import pytest
 
 from core.deep.viewing import USUAL, estimate_from, usual_duration
 from core.model.job import LOCAL
-from core.pipeline.trace import ToolTrace, TraceStatus
+from core.pipeline.tool_traces import ToolTrace, TraceStatus
 from tests.core.deep.making import deep_deps, research
 from tests.fakes import NOW
 

@@ -189,6 +189,19 @@ def test_local_files_are_one_voice() -> None:
     assert alone.reasons[:2] == ("the central claim rests on one local file", "1 of 1 claim supported")
 
 
+def test_papers_of_a_library_are_called_that() -> None:
+    paper = replace(make_source(1, kind=FILE).metadata, provider="library")
+    one, two = (replace(make_source(number, kind=FILE), metadata=paper) for number in (1, 2))
+
+    alone = score([make_claim(0, make_evidence(1))], [one])
+    both = score([make_claim(0, make_evidence(1)), make_claim(1, make_evidence(2))], [one, two])
+    beside_a_file = score([make_claim(0, make_evidence(1), make_evidence(3))], [one, make_source(3, kind=FILE)])
+
+    assert alone.reasons[:2] == ("the central claim rests on one paper of the library", "1 of 1 claim supported")
+    assert "2 papers of the library" in both.reasons[1]
+    assert beside_a_file.reasons[0] == "the central claim rests on local files"
+
+
 def test_a_file_that_the_central_claim_rests_on_is_counted_where_there_are_others() -> None:
     """Alone it is said already; where something else decides, it is counted all the same."""
     one, two = make_source(1, kind=FILE), make_source(2, kind=FILE)

@@ -189,7 +189,8 @@ def test_a_disagreement_that_the_answer_tells_is_a_conflict(claim: str, count: i
 
     found = find_conflicts([Claim("summary-0", claim, Verdict.SUPPORTED, tuple(evidence))], sources, "", judged=())
 
-    assert [set(conflict.sides.values()) for conflict in found] == [{("src_2",), ("src_3", "src_1")}] * count
+    assert [set(conflict.sides.values()) for conflict in found] == [{("src_2",), ("src_1", "src_3")}] * count
+    assert all([side.source_id for side in one.positions][-2:] == ["src_1", "src_3"] for one in found)
     assert not any(conflict.subject.startswith("It ") for conflict in found)
 
 

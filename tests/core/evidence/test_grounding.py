@@ -16,8 +16,8 @@ from core.evidence.links import REMOVED, without_foreign_links
 from core.evidence.structure import assemble
 from core.model.answer import Citation, Verdict
 from core.model.source import READ_BY_OCR
+from core.text.chunking import split_passages
 from core.text.injection import instructions_in
-from core.text.passages import split_passages
 from tests.core.judging import Rule, everything, judge_text, nobody, nothing
 from tests.fakes import make_source
 

@@ -12,7 +12,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.model.job import LOCAL, Scope
 from core.model.ports import EmbeddingModel
 from core.pipeline.runner import DirectSteps, run_job
-from core.text.passages import chunk_text
+from core.text.chunking import chunk_text
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library
 

@@ -18,7 +18,7 @@ from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Scope
 from core.pipeline.runner import DirectSteps, run_job
 from core.section.prose import assign_keys
-from core.text.passages import SectionType
+from core.text.chunking import SectionType
 from tests.core.library.samples import ABSTRACT, BODY, PAPER, Finder, Reader, desk_of
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library

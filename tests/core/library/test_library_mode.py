@@ -19,7 +19,7 @@ from core.model.source import READ_BY_OCR, SourceKind
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
-from core.text.passages import Passage
+from core.text.chunking import Passage
 from core.text.saying import say, speaking
 from tests.core.cats import written
 from tests.core.library.samples import CAUSE, QUESTION, TEXTS, TIDES, YEAST, asked, shelve

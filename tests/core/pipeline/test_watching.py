@@ -13,7 +13,7 @@ from core.model.job import LOCAL
 from core.model.ports import ChatRequest, Measurement, job_id_var, warm_up
 from core.model.source import SearchQuery
 from core.pipeline.limits import CallRate, LimitedSearch
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.pipeline.tracing import (
     GIVEN_UP,
     MAX_WAITING,

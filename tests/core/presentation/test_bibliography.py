@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 
 import bibtexparser
 import pytest
@@ -78,6 +78,25 @@ def test_an_article_has_what_a_reference_needs():
         ("JO", "The Lancet"), ("UR", "https://pubmed.ncbi.nlm.nih.gov/31978945/"), ("Y2", "2026/03/14"),
         ("AN", "PMID:31978945"), ("ER", ""),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "month", "day"), [(3, "may", "2024/05/01"), (2, "may", "2024/05//"), (1, None, None)]
+)
+def test_no_month_and_no_day_is_told_that_nobody_knows(parts: int, month: str | None, day: str | None):
+    work = replace(work_of(source()), date_parts=parts)
+
+    told = dict(line.split("  - ") for line in ris([work]).split("\r\n") if line)
+
+    assert (told["PY"], told.get("DA")) == ("2024", day)
+    assert (f"month = {month}" in bibtex([work])) is bool(month)
+    assert ("month" in bibtex([work])) is bool(month)
+
+
+def test_a_year_is_kept_as_its_first_moment():
+    """As registries that know no more of a work say it."""
+    assert work_of(source(published_at=datetime(2024, 1, 1, tzinfo=UTC))).date_parts == 1
+    assert work_of(source()).date_parts == 3
 
 
 def test_a_web_page_says_where_and_when_it_was_read():

@@ -237,6 +237,14 @@ def test_marks_are_explained_where_it_is_asked_for() -> None:
     assert card_of(samples.COMPLETED, samples.RESULT).part("marks").text == ""
 
 
+def test_a_reason_that_the_notice_names_is_not_said_again() -> None:
+    told = replace(samples.ANSWER, confidence_reasons=("the number is missing", "1 source"), conflicts=())
+    noticed = replace(told, notice="This is near the question, but may not answer it (the number is missing).")
+
+    assert card_of(samples.COMPLETED, replace(UNSURE, answer=told)).part("reasons").text == "the number is missing"
+    assert card_of(samples.COMPLETED, replace(UNSURE, answer=noticed)).part("reasons").text == ""
+
+
 def test_the_reason_that_decided_stands_with_what_sources_disagree_on_and_the_statistics_are_on_the_page() -> None:
     reasons = ("the central claim rests on one source", "1 independent source", "3 of 3 claims supported")
     disputed = replace(samples.ANSWER, confidence_reasons=reasons)

@@ -349,6 +349,7 @@ LIMITATION_LINES = {
         ("All is from 2019.", "No primary source was found."),
         "All is from 2019. No primary source was found.",
     ),
+    "quoted": (("It says: “No figure.”", "All is from 2019."), "It says: “No figure.” All is from 2019."),
     "remarks": (("newest is from May", "a.test: forbidden"), "newest is from May; a.test: forbidden"),
     "both": (("a.test: forbidden", "All is from 2019."), "a.test: forbidden; All is from 2019."),
 }

@@ -14,7 +14,7 @@ from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.receipts.container import write_receipt
 from core.receipts.receipt import Receipt, build_receipt
 from tests.fakes import NOW, FakeModel, FakeSearch, Idle, by_words, hit, make_deps

@@ -10,7 +10,7 @@ import pytest
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
 from core.model.ports import ChatRequest, Tool, ToolCall, ToolTurn
-from core.section.gathering import Ending, Move, decide, refusal, run_agent
+from core.section.agent import Ending, Move, decide, refusal, run_agent
 from tests.loopback.openai_responders import ChatCall
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 

@@ -14,7 +14,7 @@ from core.model.config import SectionSettings
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL, Scope
 from core.section.evidence import NEUTRAL_SCORE, KeptEvidence, Searched, search_evidence, select_final
-from core.text.passages import SectionType
+from core.text.chunking import SectionType
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job
 

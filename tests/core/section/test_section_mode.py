@@ -23,7 +23,7 @@ from core.section.evidence import KeptEvidence
 from core.section.prose import Quotations
 from core.section.sections import NO_BRIEF
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
-from core.text.passages import SectionType
+from core.text.chunking import SectionType
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, USUAL, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, by_words, make_deps, make_job
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm.prices import estimate_tokens
-from core.text.passages import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS, SectionType, chunk_text, section_of
+from core.text.chunking import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS, SectionType, chunk_text, section_of
 
 SENTENCE = "The measured rate of the reaction rose with the temperature of the bath in all of the trials."
 CODE = "```\n" + "\n\n".join(f"value_{number} = measure(sample, {number})" for number in range(40)) + "\n```"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.llm.prices import estimate_tokens
 from core.model.source import Source, SourceScores
-from core.text.passages import PASSAGE_CHARS, select_passages, split_passages
+from core.text.chunking import PASSAGE_CHARS, select_passages, split_passages
 from tests.fakes import make_source
 
 QUESTION = "What causes the tides?"

@@ -20,7 +20,7 @@ from core.model.source import Page
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.trace import TraceEntry
+from core.pipeline.tool_traces import TraceEntry
 from core.tenancy.admission import BudgetSpent, month_of
 from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits

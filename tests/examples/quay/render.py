@@ -16,6 +16,7 @@ from core.presentation.help import HOW_TO_ASK, Typed, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import cut, is_used, one_line, printable
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say_day
 from core.watch.watch import WatchNotice
 from core.watch.words import notice_buttons, plain_lines
 from tests.examples.quay.message import Button, QuayMessage
@@ -83,9 +84,7 @@ class QuayVoice:
         return QuayMessage("\n".join([HOW_TO_ASK, *(f"{what}: {how}" for what, how in help_entries(TYPED))]))
 
     def history(self, jobs: Sequence[ResearchJob]) -> QuayMessage:
-        lines = [
-            f"{wording.day(job.created_at)} {cut(one_line(job.query), LINE)} {self.links.link(job)}" for job in jobs
-        ]
+        lines = [f"{say_day(job.created_at)} {cut(one_line(job.query), LINE)} {self.links.link(job)}" for job in jobs]
         return QuayMessage(cut("\n".join([wording.YOUR_QUESTIONS, *(lines or [wording.NO_HISTORY])]), LIMIT))
 
     def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> QuayMessage:
