@@ -199,7 +199,9 @@ def test_primary_sources_are_officials_standards_and_journals(kind):
     assert policy.permits("file:///a.md", kind)
 
 
-POLICIES = st.builds(SourcePolicy, some(st.sampled_from(PROVIDERS)), some(DOMAINS), some(DOMAINS), st.booleans())
+# Of few providers and sites, so that two policies are now and then the same in another order.
+SITES = some(st.sampled_from(["a.example", "a.b-c.example", "xn--bcher-kva.example"]))
+POLICIES = st.builds(SourcePolicy, some(st.sampled_from(PROVIDERS[:2])), SITES, SITES, st.booleans())
 
 
 @given(POLICIES, POLICIES)
