@@ -314,7 +314,7 @@ def _not_lower(better: ConfidenceReport, worse: ConfidenceReport) -> bool:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(SOURCES, CLAIMS, st.data(), TYPES, st.booleans())
 def test_what_is_better_never_lowers(
     sources: list[Source], claims: list[Claim], data: st.DataObject, kind: QuestionType, checked: bool
