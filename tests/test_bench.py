@@ -34,6 +34,7 @@ def test_questions_are_answered_and_measured(capsys: pytest.CaptureFixture[str])
     assert re.search(r"^failing +0 ok +≤ 0$", printed, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_pages_and_followers_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     """With a few followers of jobs that tell without a pause, nothing is lost and every figure printed."""
     few = replace(SMALL, followers=24, followed_jobs=4, event_pause_s=0.0)

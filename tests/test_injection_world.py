@@ -178,8 +178,15 @@ class Stage:
 
     def __init__(self, house: House, world: World, documents: list[Document], model: GullibleModel) -> None:
         self._house, self._world, self._documents, self._model = house, world, documents, model
+        self._played: dict[Case | None, Outcome] = {}
 
     async def play(self, case: Case | None) -> Outcome:
+        """Each case once, whatever is looked at in its outcome."""
+        if case not in self._played:
+            self._played[case] = await self._play(case)
+        return self._played[case]
+
+    async def _play(self, case: Case | None) -> Outcome:
         page = HostilePage(case)
         is_extract = case is not None and case.placement == "abstract"
         self._world.web.pages[HOSTILE_PATH] = PageSpec(page.html(), status=404 if is_extract else 200)

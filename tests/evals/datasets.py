@@ -107,15 +107,15 @@ def load_extracts() -> tuple[Source, ...]:
 
 
 @cache
-def load_pages() -> tuple[Source, ...]:
-    """Technical documents, as read from web pages with their furniture."""
+def load_pages(every: int = 1) -> tuple[Source, ...]:
+    """Technical documents, as read from web pages with their furniture; one in `every`."""
     import trafilatura
 
     titles = {
         row["id"]: row["title"] for row in json.loads((data_path(PAGES) / "index.json").read_text(encoding="utf-8"))
     }
     sources = []
-    for number, (page_id, title) in enumerate(sorted(titles.items()), start=1):
+    for number, (page_id, title) in list(enumerate(sorted(titles.items()), start=1))[::every]:
         html = (data_path(PAGES) / f"{page_id}.html").read_text(encoding="utf-8")
         sources.append(_source(number, title, trafilatura.extract(html, include_comments=False) or ""))
     return tuple(source for source in sources if source.content)

@@ -29,10 +29,10 @@ class Counted:
     masked: int
 
 
-def count_masked() -> dict[str, Counted]:
+def count_masked(loaders: Mapping[str, Callable[[], Sequence[Source]]] = LOADERS) -> dict[str, Counted]:
     """By kind of text: how many sentences there are, and how many are masked. Raises `DataAbsent`."""
     counted: dict[str, Counted] = {}
-    for kind, load in LOADERS.items():
+    for kind, load in loaders.items():
         texts = [source.content for source in load()]
         masked = sum(len(instructions_in(text)) for text in texts)
         counted[kind] = Counted(sum(len(split_sentences(text)) for text in texts), masked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.chat.discord.markup import code_block, rich
@@ -56,7 +56,6 @@ def attached(result: JobResult) -> dict[str, str]:
     return dict(code_files(view))
 
 
-@settings(max_examples=60)
 @given(ITEMS, REPORTS)
 def test_both_platforms_take_whatever_was_found(items: list[FoundItem], sections: list[tuple[str, str]]) -> None:
     """Within every limit; in Discord each fence that opens is closed, in the text without an embed too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from core.text.injection import instructions_in, is_instruction, mask, masked
 from tests.core.injection_sentences import ABOUT, HARMLESS
 from tests.core.injection_sentences import ORDERS as ORDERS_BY_CLASS
-from tests.evals.injection import count_masked
+from tests.evals.datasets import load_pages
+from tests.evals.injection import LOADERS, count_masked
 from tests.fakes import make_source
 from tests.shared_data import SHARED, shared_data
 
@@ -203,9 +205,9 @@ def test_a_source_keeps_its_text_and_offers_what_can_be_trusted() -> None:
 
 
 def test_at_most_one_real_sentence_in_a_thousand_is_masked() -> None:
-    """60 technical pages, the text of 15 papers, 300 sets of abstracts: hardly any of them speaks to an assistant."""
+    """20 technical pages, the text of 15 papers, 300 sets of abstracts: hardly any of them speaks to an assistant."""
     shared_data("pages")
-    for kind, counted in count_masked().items():
+    for kind, counted in count_masked({**LOADERS, "pages": partial(load_pages, every=3)}).items():
         assert counted.sentences >= 3_000, kind
         assert counted.masked <= 0.001 * counted.sentences, kind
 

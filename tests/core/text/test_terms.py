@@ -96,9 +96,10 @@ def test_a_stem_is_a_beginning_and_never_vanishes(word: str) -> None:
     assert word.startswith(found[:-1])
 
 
-@given(st.sampled_from(["tide", "bridge", "rotation", "chemical", "engine", "house", "ocean", "virus"]))
-def test_stemming_a_stem_changes_nothing_more(word: str) -> None:
-    assert stem(stem(word)) == stem(word)
+def test_stemming_a_stem_changes_nothing_more() -> None:
+    stems = [stem(word) for word in "tide bridge rotation chemical engine house ocean virus".split()]
+
+    assert [stem(one) for one in stems] == stems
 
 
 def test_nasty_strings_have_words() -> None:
