@@ -179,8 +179,8 @@ async def test_an_answer_to_a_channel_that_the_bot_was_taken_out_of_comes_in_dir
     await house.slack.until(lambda: house.slack.state.of_bot(channel))
 
     house.slack.state.channels[channel].members.discard(BOT_USER)
-    answer = await house.ended(f"D{ada}")
     house.world.model.first_token_s = 0.0
+    answer = await house.ended(f"D{ada}")
 
     assert COMPLETE in answer.text
     assert house.endings(channel) == []
