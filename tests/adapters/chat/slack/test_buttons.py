@@ -119,15 +119,17 @@ async def test_a_button_does_nothing_where_its_answer_may_not_be_seen(house: Sla
 
 
 async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:
-    """Nothing of the earlier answer is used: the model is asked anew."""
-    _, channel, answer = await house.has_asked()
-    ben = house.person()
+    """Nothing of the earlier answer is used: the model is asked anew. "sources" as a word lists them there for all."""
+    ada, channel, answer = await house.has_asked()
+    ben, thread = house.person(), answer.thread_ts
     asked = len(house.world.model.calls)
 
     await house.slack.clicks(ben, answer, "ask_again")
     again = await house.ended(channel, times=2)
+    await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
+    await house.slack.until(lambda: any("were read" in one.shown for one in house.slack.state.of_bot(channel, thread)))
 
-    assert again.thread_ts == answer.thread_ts
+    assert {one.thread_ts for one in house.slack.state.of_bot(channel)} == {thread}
     assert again.ts != answer.ts
     assert len(house.world.model.calls) > asked
 

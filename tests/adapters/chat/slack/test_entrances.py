@@ -185,6 +185,16 @@ async def test_a_mention_where_nobody_may_write_any_more_is_answered_in_direct_m
     assert [house.slack.state.of_bot(channel) for channel in asked_in.values()] == [[], [], []]
 
 
+async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
+    ada, channel = house.newcomer()
+
+    await house.slack.commands(ada, channel, f"private:yes {QUESTION}")
+    answer = await house.ended(f"D{ada}")
+
+    assert house.slack.state.of_bot(channel) == []
+    assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
+
+
 async def test_command_without_a_question_opens_a_form_with_all_modes(house: SlackHouse) -> None:
     """Several modes are ticked; what is wrong is said beside its field, and one submission is one question."""
     ada, channel = house.newcomer()
