@@ -169,7 +169,7 @@ class Asker:
 
 
 async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back():
-    """A word that is lost is said with the next try, one that stands there is said once; the first within 15 seconds."""
+    """A word that is lost is said with the next try, one that stands there is said once, within 15 seconds."""
     reader, asker = Reader(*[StoreError("away")] * 5), Asker(lost=1)
     inbox = inbox_of(reader, SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0, 0.0))
     inbox.tell = asker.tell
