@@ -19,7 +19,7 @@ from tests.loopback.openai_responders import Fault, by_schema
 from tests.loopback.world import SitePage, World
 
 RESPONDERS = {**USUAL, **DEEP}
-LAUNCHER = "tests.loopback.discord_bot"
+LAUNCHER = "tests.loopback.launcher"
 SETTINGS = {
     "GORKD_PUBLIC_URL": "https://gorkd.test",
     "GORKD_SECRET": "loopback-secret-of-32-characters!",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest_asyncio
 
 from tests.adapters.chat.slack.house import SlackHouse, slack_house
 from tests.adapters.durable.outside import QUESTION
-from tests.adapters.durable.processes import Process
 from tests.adapters.durable.tables import select, until
 from tests.commands import gorkd
 from tests.loopback.discord_data import Message
@@ -21,22 +20,22 @@ from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import Message as SlackMessage
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-SHOWN_WITHIN_S = 20.0  # what another process forgets is looked for every five seconds
+SHOWN_WITHIN_S = 20.0
+LOOKS = {"LOOPBACK_LOOK_S": "0.3"}  # for what another process forgets
 PLACES = ("Brest", "Dover", "Fundy", "Cuxhaven")
 WAYS = ("the question is deleted", "many messages are deleted", "a word", "the operator's command")
-at_once_and_after_a_restart = pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """One Discord for all tests, whose answers have their details in a thread."""
-    async with discord_house(tmp_path_factory.mktemp("d"), env={"GORKD_DISCORD_THREADS": "always"}) as house:
+    async with discord_house(tmp_path_factory.mktemp("d"), env={"GORKD_DISCORD_THREADS": "always", **LOOKS}) as house:
         yield house
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def slack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
-    async with slack_house(tmp_path_factory.mktemp("s")) as house:
+    async with slack_house(tmp_path_factory.mktemp("s"), **LOOKS) as house:
         yield house
 
 
@@ -76,39 +75,42 @@ async def forgotten_by_command(house: House | SlackHouse, job_id: str) -> None:
     assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
 
 
-@at_once_and_after_a_restart
-async def test_in_discord_the_answer_and_its_thread_go(house: House, restarts: bool):
+async def test_in_discord_the_answer_and_its_thread_go_at_once(house: House):
     """The thread stays, for what people said in it, without our words and without the question as its name."""
     asked = {how: await answered(house, question_about(place)) for how, place in zip(WAYS, PLACES, strict=True)}
-    threads = {how: answer.thread for how, (_, answer) in asked.items() if answer.thread}
-    if restarts:
-        await delivered(house)
-        await house.restart_bot()
 
     house.discord.delete(asked["the question is deleted"][0])
     house.discord.delete_all(asked["many messages are deleted"][0], house.discord.say("chatter"))
     house.discord.say("@gorkd forget this", reply_to=asked["a word"][1])
     await forgotten_by_command(house, job_of(asked["the operator's command"][1]))
+
+    await all_gone(house, asked)
+
+
+async def test_in_discord_they_go_after_a_restart_too_and_what_was_forgotten_meanwhile(house: House):
+    asked = {how: await answered(house, question_about(place)) for how, place in zip(WAYS[1:], PLACES, strict=False)}
+    await delivered(house)
+    await house.bot.killed()
+
+    await forgotten_by_command(house, job_of(asked["the operator's command"][1]))
+    await house.start_bot()
+    house.discord.delete_all(asked["many messages are deleted"][0], house.discord.say("chatter"))
+    house.discord.say("@gorkd forget this", reply_to=asked["a word"][1])
+
+    await all_gone(house, asked)
+
+
+async def all_gone(house: House, asked: Mapping[str, tuple[Message, Message]]) -> None:
+    threads = {how: answer.thread for how, (_, answer) in asked.items() if answer.thread}
     await none_stands(
         house.discord,
         lambda: [
             how for how, (_, answer) in asked.items() if not answer.is_deleted or house.discord.said_in(threads[how])
         ],
     )
-
     assert [thread.name for thread in threads.values() if QUESTION[:-1] in thread.name] == []
     await until(lambda: not select(data_of(house), "SELECT 1 FROM condemned"))
     assert house.discord.problems == []
-
-
-async def test_in_discord_what_is_forgotten_while_the_bot_is_off_goes_when_it_is_back(house: House):
-    _, answer = await answered(house)
-    await delivered(house)
-    await house.bot.killed()
-
-    await forgotten_by_command(house, job_of(answer))
-    await house.start_bot()
-    await house.discord.until(lambda: answer.is_deleted, within_s=SHOWN_WITHIN_S)
 
 
 async def test_in_discord_sources_receipts_and_shared_copies_go_too(house: House):
@@ -145,7 +147,7 @@ async def slack_by_command(house: SlackHouse, asked: SlackMessage) -> None:
     await forgotten_by_command(house, job_id)
 
 
-@at_once_and_after_a_restart
+@pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
 async def test_in_slack_the_answer_and_its_sources_go(slack: SlackHouse, restarts: bool):
     ada, state = slack.person(), slack.slack.state
     asked = {
@@ -153,10 +155,7 @@ async def test_in_slack_the_answer_and_its_sources_go(slack: SlackHouse, restart
         for how, place in zip(("the question is deleted", "a word", "the operator's command"), PLACES, strict=False)
     }
     if restarts:
-        await slack.process.killed()
-        slack.slack.socket.connected.clear()
-        slack.process = await Process.start("all", slack.env)
-        await slack.slack.socket.connected.wait()
+        await slack.restart()
 
     await slack.slack.deletes(asked["the question is deleted"])
     said = asked["a word"]

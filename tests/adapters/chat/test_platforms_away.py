@@ -88,13 +88,13 @@ Wrong = tuple[str, str] | None  # a kind of fault, and the call that meets it
 AWAY_FROM: list[tuple[Wrong, Wrong]] = [
     (("away", "auth.test"), None),
     (None, ("503", "gateway")),
-    (("odd", "auth.test"), ("503", "me")),
-    (("down", "auth.test"), ("cut", "me")),
+    (("odd", "auth.test"), ("403 of a gate before it", "me")),
+    (("down", "auth.test"), ("cut", "commands.get")),
     (("away", "apps.connections.open"), ("an odd body", "me")),
-    (("away", "auth.test"), ("403 of a gate before it", "me")),
-    (("away", "apps.connections.open"), ("cut", "commands.get")),
 ]
 AWAY_FROM_LATER: list[tuple[Wrong, Wrong]] = [
+    (("away", "auth.test"), ("503", "me")),
+    (("away", "apps.connections.open"), ("cut", "me")),
     (("odd", "apps.connections.open"), ("503", "commands.get")),
     (("down", "apps.connections.open"), ("cut", "gateway")),
     (("silent", "auth.test"), ("an odd body", "gateway")),

@@ -25,7 +25,6 @@ from core.pipeline.researcher import Researcher
 from core.watch.watch import Change, Rhythm, Watch, WatchNotice, WatchTelling
 from core.watch.words import WatchWish
 from tests.adapters.chat.slack.house import COMPLETE, slack_house
-from tests.adapters.durable.processes import Process
 from tests.fakes import Idle, make_deps
 from tests.golden import samples
 from tests.loopback.discord_house import discord_house
@@ -99,8 +98,7 @@ async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
         await house.slack.until(lambda: len(house.whispers(ada)) == 2)
         watch = await told(house.env, tmp_path, f"slack:{house.slack.state.team}")
 
-        await house.process.killed()
-        house.process = await Process.start("all", house.env)
+        await house.restart()
 
         def notices():
             return [one for one in house.slack.state.of_bot(channel) if "The answer changed" in one.text]

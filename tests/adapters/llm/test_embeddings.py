@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -21,17 +23,19 @@ from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 TEXTS = ["The cygnet is a young swan.", "A young swan is called a cygnet.", "Interest rates rose in March."]
 
 
-def embedder(world: OpenAIWorld, *, timeout_s: float = 5.0) -> OpenAIEmbeddings:
-    return OpenAIEmbeddings(Endpoint(model="hashing", base_url=world.url), timeout_s=timeout_s, text_s=0.0)
+@asynccontextmanager
+async def embedder(world: OpenAIWorld, *, timeout_s: float = 5.0) -> AsyncIterator[OpenAIEmbeddings]:
+    model = OpenAIEmbeddings(Endpoint(model="hashing", base_url=world.url), timeout_s=timeout_s, text_s=0.0)
+    try:
+        yield model
+    finally:
+        await model.aclose()
 
 
 async def vectors_of(world: OpenAIWorld, texts: list[str]) -> list[Vector]:
     """The vectors of one call with a fresh adapter."""
-    model = embedder(world)
-    try:
+    async with embedder(world) as model:
         return await model.embed(texts)
-    finally:
-        await model.aclose()
 
 
 @pytest.mark.parametrize("only_floats", [False, True], ids=["base64", "floats"])
@@ -86,14 +90,11 @@ async def test_text_too_long_for_a_small_model_is_cut_further_and_remembered():
         return hashed_vector(text)
 
     longest: list[int] = []
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world) as model:
         world.embed = refuse_long
         world.max_embedding_chars = 2000
-        model = embedder(world)
-
         await model.embed(["word " * 5000])
         await model.embed(["word " * 5000])
-        await model.aclose()
 
     assert longest == [1500, 1500]
     assert [len(call.texts[0]) for call in world.embedding_calls] == [6000, 3000, 1500, 1500]
@@ -115,13 +116,10 @@ TOO_MANY = [
 async def test_too_many_texts_at_once_are_sent_as_fewer_and_that_is_remembered(status, message):
     """S001-07: batches of what the endpoint takes, found out once; no text is cut for it."""
     texts = [f"text number {number}" for number in range(40)]
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world) as model:
         world.max_embedding_texts, world.too_many = 10, Fault(status=status, message=message)
-        model = embedder(world)
-
         vectors = await model.embed(texts)
         again = await model.embed(texts)
-        await model.aclose()
 
     np.testing.assert_allclose(vectors, [hashed_vector(text) for text in texts], atol=1e-6)
     np.testing.assert_allclose(again, vectors)
@@ -131,12 +129,9 @@ async def test_too_many_texts_at_once_are_sent_as_fewer_and_that_is_remembered(s
 async def test_a_batch_that_is_late_is_halved():
     """S001-07: a small machine computes text by text; half of them may be there in time."""
     texts = [f"text number {number}" for number in range(40)]
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world, timeout_s=1.5) as model:
         world.max_embedding_texts, world.too_many = 10, Fault(hang_first=True)
-        model = embedder(world, timeout_s=1.5)
-
         vectors = await model.embed(texts)
-        await model.aclose()
 
     np.testing.assert_allclose(vectors, [hashed_vector(text) for text in texts], atol=1e-6)
     assert [len(call.texts) for call in world.embedding_calls] == [40, 20, 10, 10, 10, 10]
@@ -144,13 +139,10 @@ async def test_a_batch_that_is_late_is_halved():
 
 async def test_an_endpoint_that_answers_nothing_is_not_asked_text_by_text():
     """A few texts that are late say that nobody is there; what waits goes on without vectors."""
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world, timeout_s=0.3) as model:
         world.embedding_fault = Fault(hang_first=True)
-        model = embedder(world, timeout_s=0.3)
-
         with pytest.raises(ModelTimeout):
             await model.embed([f"text number {number}" for number in range(PATIENT + 1)])
-        await model.aclose()
 
     assert [len(call.texts) for call in world.embedding_calls] == [PATIENT + 1, PATIENT // 2 + 1]
 
@@ -164,13 +156,10 @@ def test_more_texts_are_given_more_time():
 
 async def test_endpoint_without_base64_is_asked_for_numbers():
     """An endpoint that refuses the encoding is asked again without it, once."""
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world) as model:
         world.rejects = {"encoding_format.base64"}
-        model = embedder(world)
-
         await model.embed(TEXTS)
         await model.embed(TEXTS)
-        await model.aclose()
 
     assert [call.encoding_format for call in world.embedding_calls] == ["base64", "float", "float"]
 
@@ -209,8 +198,7 @@ async def test_zeros_among_vectors_stay_zeros():
 
 async def test_vectors_of_two_dimensions_are_garbled():
     """One dimension within a call and between calls, else cosine means nothing."""
-    async with openai_world() as world:
-        model = embedder(world)
+    async with openai_world() as world, embedder(world) as model:
         await model.embed(TEXTS)
         world.embed = lambda text: hashed_vector(text)[:64]
 
@@ -243,22 +231,18 @@ async def test_vectors_of_two_dimensions_are_garbled():
 )
 async def test_failure_becomes_our_error(fault, error):
     """Whatever goes wrong with one batch ends the call with one error of ours, not a group of them."""
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world, timeout_s=0.5) as model:
         world.embedding_fault = replace(fault)
-        model = embedder(world, timeout_s=0.5)
-
         with pytest.raises(ModelError) as caught:
             await model.embed(TEXTS * BATCH)
-        await model.aclose()
 
     assert type(caught.value) is error
 
 
 async def test_cancelling_passes():
     """`CancelledError` is nobody's to keep."""
-    async with openai_world() as world:
+    async with openai_world() as world, embedder(world) as model:
         world.embedding_fault = Fault(hang_first=True)
-        model = embedder(world)
         call = asyncio.create_task(model.embed(TEXTS))
         await world.hanging.wait()
 

@@ -29,12 +29,20 @@ from core.model.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
-from tests.adapters.llm.test_openai import ANSWER, REQUEST, chunk_of
+from tests.adapters.llm.test_openai import ANSWER, REQUEST, answer_of, chunk_of
 from tests.loopback.openai_world import Fault, openai_world
 from tests.shared_data import shared_data
 
 KEY = "sk-verysecret0123456789"
 ENDPOINT = Endpoint(model="small", base_url="http://user:hunter2@localhost:9/v1", api_key=KEY)
+
+
+async def failure_of(fault: Fault, kind: type[ModelError] = ModelError) -> ModelError:
+    """What a question ends in at an endpoint with that fault."""
+    async with openai_world(fault) as world:
+        with pytest.raises(kind) as caught:
+            await answer_of(world)
+    return caught.value
 
 
 def sdk_errors() -> Iterator[type[Exception]]:
@@ -108,15 +116,10 @@ def test_no_exception_of_the_sdk_is_unmapped(kind):
 )
 async def test_status_becomes_an_error_that_says_what_to_do(fault, error, says):
     """S003-23: each refusal names the setting to check, or that trying again may help."""
-    async with openai_world(fault) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(fault)
 
-        with pytest.raises(ModelError) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert type(caught.value) is error
-    assert says in caught.value.operator_message
+    assert type(failure) is error
+    assert says in failure.operator_message
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -162,14 +165,9 @@ async def test_prompts_follow_no_redirect(status: int) -> None:
 async def test_error_inside_a_stream_is_told_by_its_code(code, error):
     """An endpoint may fail after it has begun with 200; its code says how."""
     event = {"error": {"message": "it broke", "code": code}}
-    async with openai_world(Fault(raw=f"data: {json.dumps(event)}\n\n".encode())) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(Fault(raw=f"data: {json.dumps(event)}\n\n".encode()))
 
-        with pytest.raises(ModelError) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert type(caught.value) is error
+    assert type(failure) is error
 
 
 @pytest.mark.parametrize(
@@ -196,15 +194,10 @@ async def test_error_inside_a_stream_is_told_by_its_code(code, error):
 )
 async def test_success_that_tells_of_a_failure_is_one(body, content_type, error, words):
     """N-05: its words say what to do, also where the status says that all is well."""
-    async with openai_world(Fault(raw=body.encode(), content_type=content_type)) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(Fault(raw=body.encode(), content_type=content_type))
 
-        with pytest.raises(ModelError) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert type(caught.value) is error
-    assert words in caught.value.operator_message
+    assert type(failure) is error
+    assert words in failure.operator_message
 
 
 async def test_refused_key_appears_nowhere():
@@ -270,28 +263,18 @@ def test_time_to_wait_is_read_from_headers(headers, expected):
 
 async def test_rate_limit_carries_the_time_to_wait():
     """S003-23: the pipeline learns when the one retry makes sense."""
-    async with openai_world(Fault(status=429, headers={"Retry-After": "3"})) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(Fault(status=429, headers={"Retry-After": "3"}), ModelRateLimited)
 
-        with pytest.raises(ModelRateLimited) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert caught.value.retry_after_s == 3.0
-    assert "in a minute" in caught.value.user_message
+    assert failure.retry_after_s == 3.0
+    assert "in a minute" in failure.user_message
 
 
 async def test_rate_limit_that_lasts_is_said_with_its_minutes():
     """Else "in a minute" would be told again and again where a day's calls are used up."""
-    async with openai_world(Fault(status=429, headers={"Retry-After": "3590"})) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(Fault(status=429, headers={"Retry-After": "3590"}), ModelRateLimited)
 
-        with pytest.raises(ModelRateLimited) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert caught.value.user_message.endswith("please try again in 60 minutes.")
-    assert caught.value.operator_message.endswith("it takes more in 60 minutes.")
+    assert failure.user_message.endswith("please try again in 60 minutes.")
+    assert failure.operator_message.endswith("it takes more in 60 minutes.")
 
 
 def test_every_listed_model_fault_has_a_case():
@@ -355,15 +338,10 @@ CASES = {
 )  # fmt: skip
 async def test_prompt_that_is_too_long_is_told_with_the_window(status, code, message, window, sent):
     """N-05: in all spellings, so that fewer sources can be sent."""
-    async with openai_world(Fault(status=status, code=code, message=message)) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(Fault(status=status, code=code, message=message), PromptTooLong)
 
-        with pytest.raises(PromptTooLong) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert (caught.value.window, caught.value.sent) == (window, sent)
-    assert "GORKD_CONTEXT_TOKENS" in caught.value.operator_message
+    assert (failure.window, failure.sent) == (window, sent)
+    assert "GORKD_CONTEXT_TOKENS" in failure.operator_message
 
 
 async def test_refusals_of_every_length_say_nothing_of_the_window():
@@ -402,15 +380,10 @@ async def test_refusals_of_every_length_say_nothing_of_the_window():
     ids=["loading", "nothing loaded", "not pulled", "no version", "key", "groq json", "all thought"],
 )
 async def test_words_name_the_cause_where_the_number_does_not(fault, error, says):
-    async with openai_world(fault) as world:
-        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+    failure = await failure_of(fault)
 
-        with pytest.raises(ModelError) as caught:
-            await complete(model, REQUEST)
-        await model.aclose()
-
-    assert type(caught.value) is error
-    assert says in caught.value.operator_message
+    assert type(failure) is error
+    assert says in failure.operator_message
 
 
 async def _texts(*chunks: bytes) -> list[str]:

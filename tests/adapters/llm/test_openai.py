@@ -6,6 +6,8 @@ import asyncio
 import json
 import selectors
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -49,17 +51,19 @@ REQUEST = ChatRequest(
 ANSWER = json.dumps({"summary": "A cygnet is a young swan, 天鹅 in Chinese 🦢."})
 
 
-def chat(world: OpenAIWorld, *, stall_s: float = 20.0) -> OpenAIChat:
-    return OpenAIChat(Endpoint(model="small", base_url=world.url), stall_s=stall_s)
+@asynccontextmanager
+async def chat(world: OpenAIWorld, *, stall_s: float = 20.0) -> AsyncIterator[OpenAIChat]:
+    model = OpenAIChat(Endpoint(model="small", base_url=world.url), stall_s=stall_s)
+    try:
+        yield model
+    finally:
+        await model.aclose()
 
 
 async def answer_of(world: OpenAIWorld, request: ChatRequest = REQUEST, *, stall_s: float = 20.0) -> str:
     """The whole text of one call with a fresh adapter."""
-    model = chat(world, stall_s=stall_s)
-    try:
+    async with chat(world, stall_s=stall_s) as model:
         return (await complete(model, request)).text
-    finally:
-        await model.aclose()
 
 
 def chunk_of(text: str) -> bytes:
@@ -73,12 +77,9 @@ async def _feed(stream: AnswerStream, model: OpenAIChat) -> None:
 
 async def test_answer_arrives_in_pieces_with_its_usage():
     """S003-13: structured output is streamed; the last delta carries what it cost."""
-    async with openai_world(ANSWER) as world:
+    async with openai_world(ANSWER) as world, chat(world) as model:
         world.tokens_at_once = 1
-        model = chat(world)
-
         deltas = [delta async for delta in model.stream(REQUEST)]
-        await model.aclose()
 
     assert "".join(delta.text for delta in deltas[:-1]) == ANSWER
     assert deltas[-1].usage is not None
@@ -103,31 +104,31 @@ async def test_request_asks_for_the_strict_schema_and_the_token_limit():
     assert (world.calls[0].system, world.calls[0].user) == (REQUEST.system, REQUEST.user)
 
 
+JSON_OBJECT = {"response_format": {"type": "json_object"}}
+NONE_OF_THEM = {"response_format": None, "max_completion_tokens": 100, "stream_options": None}
+
+
 @pytest.mark.parametrize(
-    ("rejects", "accepted"),
+    ("rejects", "accepted", "status"),
     [
-        pytest.param({"response_format.json_schema"}, {"response_format": {"type": "json_object"}}, id="json_schema"),
-        pytest.param({"response_format"}, {"response_format": None}, id="response_format"),
-        pytest.param({"max_tokens"}, {"max_tokens": None, "max_completion_tokens": 100}, id="limit"),
-        pytest.param({"stream_options"}, {"stream_options": None}, id="usage"),
-        pytest.param(
-            {"response_format", "max_tokens", "stream_options"},
-            {"response_format": None, "max_completion_tokens": 100, "stream_options": None},
-            id="all",
-        ),
+        ({"response_format.json_schema"}, JSON_OBJECT, 400),
+        ({"response_format.json_schema"}, JSON_OBJECT, 404),
+        ({"response_format.json_schema"}, JSON_OBJECT, 500),
+        ({"response_format"}, {"response_format": None}, 422),
+        ({"max_tokens"}, {"max_tokens": None, "max_completion_tokens": 100}, 400),
+        ({"stream_options"}, {"stream_options": None}, 400),
+        ({"response_format", "max_tokens", "stream_options"}, NONE_OF_THEM, 400),
+        ({"response_format", "max_tokens", "stream_options"}, NONE_OF_THEM, 500),
     ],
+    ids=["schema-400", "schema-404", "schema-500", "output-422", "limit", "usage", "all-400", "all-500"],
 )
-@pytest.mark.parametrize("status", [400, 404, 422, 500])
 async def test_what_the_endpoint_cannot_do_is_left_out_and_remembered(rejects, accepted, status):
     """D6: any OpenAI-compatible endpoint serves, whatever of the newer parameters it lacks."""
-    async with openai_world(ANSWER) as world:
+    async with openai_world(ANSWER) as world, chat(world) as model:
         world.rejects, world.reject_status = rejects, status
-        model = chat(world)
-
         first = await complete(model, REQUEST)
         refusals = len(world.refused)
         second = await complete(model, REQUEST)
-        await model.aclose()
 
     assert first.text == second.text == ANSWER
     assert {name: world.calls[0].body.get(name) for name in accepted} == accepted
@@ -156,11 +157,9 @@ async def test_server_error_that_names_what_was_asked_for_is_a_refusal_of_that(n
     def respond(call):
         return Fault(status=status, kind="internal_server_error", message=message) if name in call.body else ANSWER
 
-    async with openai_world(respond) as world:
-        model = chat(world)
+    async with openai_world(respond) as world, chat(world) as model:
         request = replace(REQUEST, temperature=0.0)
         answers = [(await complete(model, request)).text for _ in range(2)]
-        await model.aclose()
 
     assert answers == [ANSWER, ANSWER]
     assert [name in call.body for call in world.calls] == [True, *([True] if is_twice else []), False, False]
@@ -176,11 +175,9 @@ async def test_server_error_that_names_what_was_asked_for_is_a_refusal_of_that(n
 )
 async def test_server_error_that_names_nothing_leaves_the_dialect_as_it_is(fault):
     """A gateway that is down for a moment costs no structured output for good."""
-    async with openai_world(fault) as world:
-        model = chat(world)
+    async with openai_world(fault) as world, chat(world) as model:
         with pytest.raises(ModelUnavailable):
             await complete(model, replace(REQUEST, temperature=0.0))
-        await model.aclose()
 
     assert model.dialect.output == "json_schema"
     assert model.dialect.refused == frozenset()
@@ -199,12 +196,9 @@ async def test_schema_goes_into_the_prompt_where_the_endpoint_takes_none(rejects
 
 async def test_endpoint_that_does_not_stream_is_read_whole():
     """A completion sent in one piece is as good as a stream."""
-    async with openai_world(ANSWER) as world:
+    async with openai_world(ANSWER) as world, chat(world) as model:
         world.ignores_stream = True
-        model = chat(world)
-
         completion = await complete(model, REQUEST)
-        await model.aclose()
 
     assert completion.text == ANSWER
     assert completion.usage.completion_tokens == len(tokenise(ANSWER))
@@ -217,11 +211,8 @@ async def test_endpoint_that_does_not_stream_is_read_whole():
 )
 async def test_usage_that_cannot_be_read_is_estimated(usage):
     """Cost is never unknown: what the endpoint does not report is estimated and marked so."""
-    async with openai_world(Fault(text=ANSWER, usage=usage)) as world:
-        model = chat(world)
-
+    async with openai_world(Fault(text=ANSWER, usage=usage)) as world, chat(world) as model:
         completion = await complete(model, REQUEST)
-        await model.aclose()
 
     assert completion.usage.is_estimated
     assert completion.usage.prompt_tokens > 0
@@ -230,11 +221,11 @@ async def test_usage_that_cannot_be_read_is_estimated(usage):
 
 async def test_usage_in_strings_is_read():
     """Counts that an endpoint quotes are counts all the same."""
-    async with openai_world(Fault(text=ANSWER, usage={"prompt_tokens": "12", "completion_tokens": "7"})) as world:
-        model = chat(world)
-
+    async with (
+        openai_world(Fault(text=ANSWER, usage={"prompt_tokens": "12", "completion_tokens": "7"})) as world,
+        chat(world) as model,
+    ):
         completion = await complete(model, REQUEST)
-        await model.aclose()
 
     assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (12, 7)
 
@@ -298,12 +289,9 @@ async def test_text_before_a_break_reaches_the_draft():
     """Nothing that was streamed is lost when the connection drops."""
     text = json.dumps({"summary": "Swans are white. Cygnets are grey.", "detail": "More.", "citations": []})
     stream = AnswerStream()
-    async with openai_world(Fault(text=text, cut_after=len(tokenise(text[:30])))) as world:
-        model = chat(world)
-
+    async with openai_world(Fault(text=text, cut_after=len(tokenise(text[:30])))) as world, chat(world) as model:
         with pytest.raises(ModelUnavailable):
             await _feed(stream, model)
-        await model.aclose()
 
     draft = stream.finish()
     assert draft.summary.startswith("Swans are white")
@@ -394,8 +382,7 @@ async def test_answer_that_goes_in_circles_is_not_read_to_its_end(begins):
 
 async def test_cancelling_drops_the_call():
     """`CancelledError` passes, and the endpoint is not left writing for nobody."""
-    async with openai_world(Fault(text=ANSWER, hang_after=2)) as world:
-        model = chat(world)
+    async with openai_world(Fault(text=ANSWER, hang_after=2)) as world, chat(world) as model:
         call = asyncio.create_task(complete(model, REQUEST))
         await world.hanging.wait()
 
@@ -403,7 +390,6 @@ async def test_cancelling_drops_the_call():
         with pytest.raises(asyncio.CancelledError):
             await call
         await asyncio.wait_for(world.aborted.wait(), 5)
-        await model.aclose()
 
     assert call.cancelled()
 
@@ -419,11 +405,8 @@ async def test_adapter_never_retries_by_itself():
 
 async def test_twenty_calls_at_once_share_one_client():
     """One adapter serves all jobs of a worker."""
-    async with openai_world(ANSWER) as world:
-        model = chat(world)
-
+    async with openai_world(ANSWER) as world, chat(world) as model:
         answers = await asyncio.gather(*(complete(model, REQUEST) for _ in range(20)))
-        await model.aclose()
 
     assert {answer.text for answer in answers} == {ANSWER}
 

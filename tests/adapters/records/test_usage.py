@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore
@@ -182,6 +182,7 @@ _JOBS = st.lists(
 )
 
 
+@settings(max_examples=15)  # each has up to 40 jobs
 @given(_JOBS)
 def test_sums_of_the_days_are_the_number_of_jobs(asked: list[tuple[datetime, str, JobStatus, float]]) -> None:
     """However they are grouped; and each tenant's own days hold its own jobs. Percentiles are nearest ranks."""

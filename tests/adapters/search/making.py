@@ -27,7 +27,9 @@ PATIENT = SearchSettings(provider_timeout_s=60, connect_timeout_s=60)  # a provi
 NCBI_KEY = "ncbi-loopback"
 ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv", "europepmc", "openalex")
 LOCAL_FILES = "files"
+WAYS = ("tavily", "exa", "wikipedia", "arxiv")  # of asking: two SDKs, and a client of ours that reads JSON, or XML
 each_online = pytest.mark.parametrize("name", ONLINE)
+each_way = pytest.mark.parametrize("name", WAYS)
 
 TIDES = Document(
     "https://tides.test/moon",
@@ -39,6 +41,12 @@ CORPUS = [
     *(Document(f"https://site{n}.test/page", f"Tides in bay {n}", "Tides come and go.") for n in range(30)),
     Document("https://other.test/bread", "Bread", "Flour, water, salt and time."),
 ]
+
+
+def spread(argument: str, first: object, *others: object) -> pytest.MarkDecorator:
+    """The first case of every online provider, and the others of each way of asking."""
+    cases = [*((name, first) for name in ONLINE), *((name, other) for other in others for name in WAYS)]
+    return pytest.mark.parametrize(("name", argument), cases)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What every online provider makes of a service that cannot be reached, or does not end (S003-08, S003-23)."""
+"""What each way of asking makes of a service that cannot be reached, or does not end (S003-08, S003-23)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.model.errors import (
     ProviderUnavailable,
 )
 from core.model.job import LOCAL
-from tests.adapters.search.making import CORPUS, HASTY, QUERY, ask_at, ask_failing, each_online, provider
+from tests.adapters.search.making import CORPUS, HASTY, QUERY, ask_at, ask_failing, each_way, provider
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import KEYS, SearchWorld
 
@@ -58,7 +58,7 @@ def deaf_port() -> Iterator[int]:
             filler.close()
 
 
-@each_online
+@each_way
 async def test_a_refused_connection_is_given_up_at_once(name: str, closed_port: int) -> None:
     """Without network an answer comes within five seconds, so nothing may be retried or waited for."""
     started = time.monotonic()
@@ -70,7 +70,7 @@ async def test_a_refused_connection_is_given_up_at_once(name: str, closed_port: 
     assert f"{name.upper()}_BASE_URL" in caught.value.operator_message
 
 
-@each_online
+@each_way
 async def test_an_unknown_host_is_given_up_at_once(name: str) -> None:
     """A label over 63 characters is refused by the resolver itself, without a look-up."""
     started = time.monotonic()
@@ -81,7 +81,7 @@ async def test_an_unknown_host_is_given_up_at_once(name: str) -> None:
     assert time.monotonic() - started < 2.0
 
 
-@each_online
+@each_way
 async def test_a_silent_host_is_given_up_within_the_time_to_connect(name: str, deaf_port: int) -> None:
     """The time to connect is its own, much shorter limit."""
     search = SearchSettings(provider_timeout_s=10, connect_timeout_s=0.5)
@@ -93,7 +93,7 @@ async def test_a_silent_host_is_given_up_within_the_time_to_connect(name: str, d
     assert time.monotonic() - started < 2.0
 
 
-@each_online
+@each_way
 async def test_a_busy_machine_is_no_silent_host(name: str) -> None:
     """A worker that takes up many jobs at once is late itself: every question of the next moments would fail."""
     search = SearchSettings(provider_timeout_s=10, connect_timeout_s=0.05)
@@ -117,7 +117,7 @@ async def _work_on(*, turn_s: float) -> None:
         await asyncio.sleep(0)
 
 
-@each_online
+@each_way
 async def test_what_is_down_is_not_asked_again_for_a_while(name: str, closed_port: int) -> None:
     """The other queries of the same question must not pay for the same discovery."""
     async with provider(name, env_of(name, f"http://127.0.0.1:{closed_port}")) as searched:
@@ -133,7 +133,7 @@ async def test_what_is_down_is_not_asked_again_for_a_while(name: str, closed_por
                 listener.accept()
 
 
-@each_online
+@each_way
 @pytest.mark.parametrize("kind", ["hang", "drip"])
 async def test_a_server_that_never_ends_is_a_timeout(name: str, kind: str) -> None:
     """A byte now and then does not keep a call alive: the limit is for the whole search (S003-08)."""
@@ -146,7 +146,7 @@ async def test_a_server_that_never_ends_is_a_timeout(name: str, kind: str) -> No
     assert time.monotonic() - started < HASTY.provider_timeout_s + 1.0
 
 
-@each_online
+@each_way
 @pytest.mark.parametrize(
     "fault",
     [
@@ -169,7 +169,7 @@ async def test_a_broken_connection_is_an_error_of_ours(name: str, fault: Fault) 
         await ask_failing(name, fault)
 
 
-@each_online
+@each_way
 async def test_cancelling_a_waiting_search_ends_it(name: str) -> None:
     """While the service hangs."""
     async with SearchWorld(CORPUS, faults={name: Fault(kind="hang")}) as world:

@@ -43,14 +43,14 @@ async def test_the_best_document_comes_first_with_clean_hits(name: str, tmp_path
 
 
 @each_provider
-@pytest.mark.parametrize("limit", [-1, 0, 1, 4, 1000])
-async def test_never_more_hits_than_asked_for(name: str, limit: int, tmp_path: Path) -> None:
+async def test_never_more_hits_than_asked_for(name: str, tmp_path: Path) -> None:
     """The limit is the caller's; a service that gives more is cut."""
     async with provider_over_corpus(name, tmp_path) as searched:
-        hits = await searched.search(SearchQuery("tides"), limit=limit, scope=LOCAL)
+        for limit in (-1, 0, 1, 4, 1000):
+            hits = await searched.search(SearchQuery("tides"), limit=limit, scope=LOCAL)
 
-    assert len(hits) <= max(limit, 0)
-    assert hits or limit < 1
+            assert len(hits) <= max(limit, 0)
+            assert hits or limit < 1
 
 
 @each_provider

@@ -17,7 +17,7 @@ from core.model.errors import (
     ProviderTimeout,
     ProviderUnavailable,
 )
-from tests.adapters.search.making import HASTY, ask_failing, each_online
+from tests.adapters.search.making import HASTY, ask_failing, each_online, each_way
 from tests.loopback.search_faults import Fault
 from tests.shared_data import shared_data
 
@@ -44,7 +44,7 @@ GARBAGE = {
     "binary": bytes(range(256)) * 4,
     "over 5 MB": b'{"results": ["' + b"x" * 5_100_000 + b'"]}',
 }
-
+MISSHAPEN = {"null", "list", "wrong types", "wrong items"}
 
 OUTCOMES: dict[str, tuple[Fault | None, tuple[type[ProviderError], ...]]] = {
     # The shared table of provider faults by its ids; None where the case stands in a test of its own.
@@ -78,12 +78,20 @@ OUTCOMES: dict[str, tuple[Fault | None, tuple[type[ProviderError], ...]]] = {
 }
 
 
-@each_online
-@pytest.mark.parametrize("body", list(GARBAGE.values()), ids=list(GARBAGE))
-async def test_an_answer_that_cannot_be_read_is_garbled(name: str, body: bytes) -> None:
+@each_way
+@pytest.mark.parametrize("what", sorted(GARBAGE.keys() - MISSHAPEN))
+async def test_an_answer_that_cannot_be_read_is_garbled(name: str, what: str) -> None:
     """200 OK means nothing by itself."""
     with pytest.raises(ProviderGarbled):
-        await ask_failing(name, Fault(body=body))
+        await ask_failing(name, Fault(body=GARBAGE[what]))
+
+
+@each_online
+@pytest.mark.parametrize("what", sorted(MISSHAPEN))
+async def test_an_answer_of_another_shape_is_garbled(name: str, what: str) -> None:
+    """Each provider has a shape of its own."""
+    with pytest.raises(ProviderGarbled):
+        await ask_failing(name, Fault(body=GARBAGE[what]))
 
 
 SLOW_PATTERNS = {
@@ -95,7 +103,7 @@ SLOW_PATTERNS = {
 }
 
 
-@each_online
+@each_way
 @pytest.mark.parametrize("body", list(SLOW_PATTERNS.values()), ids=list(SLOW_PATTERNS))
 async def test_no_answer_holds_the_event_loop_up(name: str, body: bytes) -> None:
     """Megabytes that make a careless pattern run for hours are refused, or read, in a second."""
@@ -115,7 +123,7 @@ def bomb() -> bytes:
     return gzip.compress(b" " * 60_000_000)
 
 
-@each_online
+@each_way
 async def test_a_compressed_bomb_is_not_unpacked_whole(name: str) -> None:
     """60 KB that unpack to 60 MB stop at the cap."""
     fault = Fault(headers={"Content-Encoding": "gzip", "Content-Type": "application/json"}, body=bomb())

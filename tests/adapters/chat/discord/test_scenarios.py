@@ -32,6 +32,13 @@ async def accepted(house: House) -> AsyncIterator[None]:
     await house.discord.until(lambda: not house.discord.thinking, within_s=5)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def answered(house: House) -> Message:
+    """What is only looked at, voted on and asked anew from."""
+    house.at_rest()
+    return await house.final(house.discord.slash("research", query=TIDES))
+
+
 def job_of(message: Message) -> str:
     return str(message.buttons["Show Sources"]["custom_id"]).partition(":")[2]
 
@@ -55,32 +62,35 @@ async def test_a_command_is_acknowledged_at_once_and_answered_in_one_message(hou
     assert any("How tides work" in json.dumps(version) for version in progress)
 
 
-@pytest.mark.parametrize("where", ["direct", "elsewhere", "hidden", "no_send", "no_embeds", "no_threads"])
-async def test_a_command_is_answered_wherever_it_is_given(house: House, where: str):
+async def test_a_command_is_answered_wherever_it_is_given(house: House):
     """In direct messages, as a user install where the bot is no member, and whatever the bot may not do there."""
-    channel = house.discord.direct() if where == "direct" else getattr(house.discord, where)
-    before = len(house.discord.requests)
+    discord = house.discord
+    signed = (discord.direct(), discord.elsewhere, discord.hidden)
+    before = len(discord.requests)
 
-    answer = await house.final(house.discord.slash("research", channel=channel, query=TIDES))
+    asked = {
+        channel.id: discord.slash("research", channel=channel, query=TIDES)
+        for channel in (*signed, discord.no_send, discord.no_embeds)
+    }
+    answers = {channel: await house.final(one) for channel, one in asked.items()}
 
-    assert "gravity of the Moon" in answer.text
-    assert "Research Complete" in answer.text
-    link = answer.buttons["View Full Analysis"]["url"]
-    assert ("?sig=" in link) is (where in ("direct", "elsewhere", "hidden"))
-    used = {name for name, _ in house.discord.requests[before:]}
-    assert used <= {"callback", "original.edit"}
+    assert all("gravity of the Moon" in answer.text for answer in answers.values())
+    assert all("Research Complete" in answer.text for answer in answers.values())
+    links = {channel: answer.buttons["View Full Analysis"]["url"] for channel, answer in answers.items()}
+    assert [channel for channel, link in links.items() if "?sig=" in link] == [channel.id for channel in signed]
+    assert {name for name, _ in discord.requests[before:]} <= {"callback", "original.edit"}
 
 
-@pytest.mark.parametrize("where", ["open", "direct", "no_embeds"])
-async def test_a_message_to_the_bot_is_a_question(house: House, where: str):
+async def test_a_message_to_the_bot_is_a_question(house: House):
     """A mention, or a direct message; the answer is a reply that pings nobody."""
-    channel = house.discord.direct() if where == "direct" else getattr(house.discord, where)
-    text = TIDES if where == "direct" else f"@gorkd {TIDES}"
+    discord = house.discord
+    asked = [discord.say(f"@gorkd {TIDES}", channel=channel) for channel in (discord.open, discord.no_embeds)]
+    asked.append(discord.say(TIDES, channel=discord.direct()))
 
-    answer = await house.final(house.discord.say(text, channel=channel))
+    answers = [await house.final(one) for one in asked]
 
-    assert "gravity of the Moon" in answer.text
-    assert answer.pinged == []
+    assert all("gravity of the Moon" in answer.text for answer in answers)
+    assert [answer.pinged for answer in answers] == [[], [], []]
 
 
 async def test_where_the_bot_may_not_reply_it_writes_below(house: House):
@@ -133,31 +143,20 @@ async def test_a_reply_to_an_answer_carries_the_context(house: House):
     assert TIDES in plan.user
 
 
-async def test_a_reply_that_cannot_be_read_is_asked_to_mention(house: House):
+async def test_a_reply_that_cannot_be_read_is_asked_to_mention(house: House, answered: Message):
     """Without the message content intent a reply to a command's answer arrives empty."""
-    first = await house.final(house.discord.slash("research", query=TIDES))
-
-    answer = await house.final(house.discord.say("And the Sun?", reply_to=first))
+    answer = await house.final(house.discord.say("And the Sun?", reply_to=answered))
 
     assert "mention me" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        pytest.param("sources", "How tides work", id="sources"),
-        pytest.param("improve: say more about the Sun", "Research Complete", id="improve"),
-        pytest.param("again", "Research Complete", id="again"),
-        pytest.param("help", "How to ask me", id="help"),
-        pytest.param("cancel", "That research has ended; ask a follow-up instead.", id="cancel"),
-    ],
-)
-async def test_words_under_an_answer_do_what_they_say(house: House, said: str, expected: str):
+async def test_a_word_under_an_answer_does_what_it_says(house: House):
+    """The others are tried in test_conversations.py."""
     first = await house.final(house.discord.say(f"@gorkd {TIDES}"))
 
-    answer = await house.final(house.discord.say(f"@gorkd {said}", reply_to=first))
+    answer = await house.final(house.discord.say("@gorkd again", reply_to=first))
 
-    assert expected in answer.text
+    assert "Research Complete" in answer.text
 
 
 async def test_words_without_an_answer_above_them_say_so(house: House):
@@ -166,12 +165,11 @@ async def test_words_without_an_answer_above_them_say_so(house: House):
     assert "no answer here yet" in answer.text
 
 
-async def test_sources_are_shown_with_their_relevance_to_whoever_may_see_the_answer(house: House):
+async def test_sources_are_shown_with_their_relevance_to_whoever_may_see_the_answer(house: House, answered: Message):
     """G-02: ephemeral, with relevance in per cent."""
-    answer = await house.final(house.discord.slash("research", query=TIDES))
 
     for person in (ASKER, OTHER):
-        shown = await house.final(house.discord.press(answer, "Show Sources", person=person))
+        shown = await house.final(house.discord.press(answered, "Show Sources", person=person))
         assert shown.is_ephemeral
         assert "How tides work" in shown.text
         assert " %" in shown.text
@@ -204,13 +202,12 @@ async def test_buttons_of_a_private_answer_do_nothing_for_others(house: House):
         assert "tides" not in told.text
 
 
-async def test_ask_again_answers_afresh_for_anyone(house: House):
-    answer = await house.final(house.discord.slash("research", query=TIDES))
+async def test_ask_again_answers_afresh_for_anyone(house: House, answered: Message):
 
-    again = await house.final(house.discord.press(answer, "Ask Again", person=OTHER))
+    again = await house.final(house.discord.press(answered, "Ask Again", person=OTHER))
 
     assert "Research Complete" in again.text
-    assert job_of(again) != job_of(answer)
+    assert job_of(again) != job_of(answered)
     assert "answered" not in again.embed["footer"]["text"]
 
 
@@ -230,24 +227,22 @@ async def test_a_choice_of_the_menu_can_be_made_twice_in_a_row(house: House, is_
     assert set(answer.buttons) >= {"View Full Analysis", "Show Sources", "Ask Again", "Improve"}
 
 
-async def test_improve_asks_what_should_be_better_and_answers_anew(house: House):
-    answer = await house.final(house.discord.slash("research", query=TIDES))
-    form = house.discord.press(answer, "Improve")
+async def test_improve_asks_what_should_be_better_and_answers_anew(house: House, answered: Message):
+    form = house.discord.press(answered, "Improve")
     await house.discord.until(lambda: form.modal)
 
     improved = await house.final(house.discord.submit(form, "Say more about the Sun"))
 
     assert "Research Complete" in improved.text
-    assert job_of(improved) != job_of(answer)
+    assert job_of(improved) != job_of(answered)
     prompts = [call.user for call in house.world.model.calls]
     assert any("Say more about the Sun" in prompt for prompt in prompts)
 
 
-async def test_a_vote_is_thanked_and_a_bad_one_asks_what_went_wrong(house: House):
-    answer = await house.final(house.discord.slash("research", query=TIDES))
+async def test_a_vote_is_thanked_and_a_bad_one_asks_what_went_wrong(house: House, answered: Message):
 
-    good = await house.final(house.discord.press(answer, "👍"))
-    form = house.discord.press(answer, "👎", person=OTHER)
+    good = await house.final(house.discord.press(answered, "👍"))
+    form = house.discord.press(answered, "👎", person=OTHER)
     await house.discord.until(lambda: form.modal)
     reason = await house.final(house.discord.submit(form, "The Sun is missing"))
 
@@ -451,16 +446,11 @@ async def test_help_and_history_are_for_the_asker_alone(house: House):
     assert "follow the Moon" in theirs.text
 
 
-@pytest.mark.parametrize("way", ["command", "message"])
-async def test_an_attached_file_is_a_source_of_its_question(house: House, way: str):
+async def test_an_attached_file_is_a_source_of_its_question(house: House):
     file = ("notes.txt", "text/plain", NOTES.encode())
     question = "How deep was the harbour of Fenwick dredged in 1987?"
 
-    if way == "command":
-        asked = house.discord.slash("research", query=question, file=file)
-    else:
-        asked = house.discord.say(f"@gorkd {question}", file=file)
-    answer = await house.final(asked)
+    answer = await house.final(house.discord.slash("research", query=question, file=file))
 
     assert "12 metres" in answer.text
     assert "notes.txt" in answer.text
@@ -551,11 +541,11 @@ async def test_deleting_the_question_forgets_it(house: House):
     assert "neap tides" not in listed.text
 
 
-async def test_hostile_text_pings_nobody_and_hides_no_link(house: House):
-    """The collected tricks as questions: whatever comes back, it mentions nobody and links to nothing of theirs."""
+async def test_hostile_text_pings_nobody(house: House):
+    """Collected tricks as questions: whatever comes back, it mentions nobody. test_render.py has all of them."""
     lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
     payloads = [json.loads(line)["payload"] for line in lines]
-    asked = [house.discord.say(f"@gorkd Is this true: {payload}?") for payload in payloads[:8]]
+    asked = [house.discord.say(f"@gorkd Is this true: {payload}?") for payload in payloads[:2]]
 
     answers = [await house.final(one) for one in asked]
 

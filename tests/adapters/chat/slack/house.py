@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
 from tests.adapters.durable.outside import PAGES, QUESTION
 from tests.adapters.durable.processes import Process
+from tests.loopback.discord_house import LAUNCHER
 from tests.loopback.slack_state import BOT_USER, Channel, Message
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import SitePage, World
@@ -28,7 +29,7 @@ class SlackHouse:
     world: World
     slack: SlackWorld
     env: Mapping[str, str]
-    process: Process
+    process: Process = field(init=False)
 
     @property
     def first_call(self) -> str:
@@ -38,7 +39,16 @@ class SlackHouse:
     async def restart(self) -> None:
         """Kill it without warning, and start another."""
         await self.process.killed()
-        self.process = await Process.start("all", self.env)
+        await self.start()
+
+    async def start(self) -> None:
+        """Returns when Slack can reach it."""
+        self.slack.socket.connected.clear()
+        self.process = await Process.start("all", self.env, module=LAUNCHER)
+        if "SLACK_APP_TOKEN" in self.env:
+            await self.slack.socket.connected.wait()
+        else:
+            self.slack.over_http(self.process.address)
 
     def person(self, *channels: str) -> str:
         """Somebody new, who is in these channels."""
@@ -123,12 +133,9 @@ async def slack_house(
             "GORKD_SLACK_WORKSPACE_PER_MIN": "1000",
             **changes,
         }
-        house = SlackHouse(world, slack, env, await Process.start("all", env))
+        house = SlackHouse(world, slack, env)
+        await house.start()
         try:
-            if http:
-                slack.over_http(house.process.address)
-            else:
-                await slack.socket.connected.wait()
             yield house
         finally:
             await house.process.killed()

@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import pytest_asyncio
 
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import QUESTION, heal
 from tests.loopback.openai_responders import Fault
 from tests.loopback.slack_limits import view_faults
+from tests.loopback.slack_state import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+Asked = tuple[str, str, Message]  # who, in which channel, and the answer
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def asked(house: SlackHouse) -> Asked:
+    """What is only looked at and voted on, by somebody else each time."""
+    return await house.has_asked()
 
 
 async def metric(house: SlackHouse, name: str) -> str:
@@ -27,10 +36,11 @@ async def metric(house: SlackHouse, name: str) -> str:
             await asyncio.sleep(0.05)
 
 
-async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
+async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse, asked: Asked) -> None:
     """G-03: every source that was read, with its relevance, in the thread."""
-    ada, channel, answer = await house.has_asked()
+    ada, channel, answer = asked
     ben = house.person(channel)
+    told = house.whispers(ada)
 
     ack = await house.slack.clicks(ben, answer, "show_sources")
     await house.slack.until(lambda: house.whispers(ben))
@@ -39,12 +49,12 @@ async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
     assert ack.seconds < 1
     assert (shown.user, shown.thread_ts) == (ben, answer.thread_ts)
     assert "relevance" in shown.shown
-    assert house.whispers(ada) == []
+    assert house.whispers(ada) == told
 
 
-async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> None:
+async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse, asked: Asked) -> None:
     """A click comes with an address for its answer, good for half an hour and five uses."""
-    _, _, answer = await house.has_asked()
+    _, _, answer = asked
     guest = house.person()
 
     await house.slack.clicks(guest, answer, "show_sources")
@@ -53,13 +63,13 @@ async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> N
     assert "How tides work> · " in house.whispers(guest)[0]
 
 
-async def test_expired_response_address_costs_nothing_but_that_word(house: SlackHouse) -> None:
-    ada, _, answer = await house.has_asked()
-    guest = house.person()
+async def test_expired_response_address_costs_nothing_but_that_word(house: SlackHouse, asked: Asked) -> None:
+    _, channel, answer = asked
+    guest, ben = house.person(), house.person(channel)
 
     await house.slack.clicks(guest, answer, "show_sources", response_url=f"{house.slack.url}/response/R000000")
-    await house.slack.clicks(ada, answer, "show_sources")
-    await house.slack.until(lambda: house.whispers(ada))
+    await house.slack.clicks(ben, answer, "show_sources")
+    await house.slack.until(lambda: house.whispers(ben))
 
     assert house.whispers(guest) == []
 
@@ -89,34 +99,37 @@ async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackH
     assert house.whispers(ben) == ["Only the person who asked can do that."]
 
 
-@pytest.mark.parametrize("action", ["show_sources", "ask_again", "improve", "rate", "share"])
-async def test_a_button_does_nothing_where_its_answer_may_not_be_seen(house: SlackHouse, action: str) -> None:
+async def test_a_button_does_nothing_where_its_answer_may_not_be_seen(house: SlackHouse) -> None:
     """What names the answer of a closed channel is worth nothing in another, or in somebody else's hands."""
-    ada, eve = house.person(), house.person()
-    closed, elsewhere = house.channel(ada, "private"), house.channel(eve)
-    answer = await house.answered(ada, closed)
+    ada = house.person()
+    answer = await house.answered(ada, house.channel(ada, "private"))
     asked, views = len(house.world.model.calls), len(house.slack.state.views)
-    value = answer.buttons["rate"]["positive_button"]["value"] if action == "rate" else ""
+    vote = {"value": answer.buttons["rate"]["positive_button"]["value"]}
 
-    where = {"channel": {"id": elsewhere, "name": "elsewhere"}} | ({"value": value} if value else {})
-    await house.slack.clicks(eve, answer, action, **where)
-    await house.slack.until(lambda: house.whispers(eve))
+    for action in ("show_sources", "ask_again", "improve", "rate", "share"):
+        eve, elsewhere = house.newcomer()
+        where = {"channel": {"id": elsewhere, "name": "elsewhere"}} | (vote if action == "rate" else {})
+        await house.slack.clicks(eve, answer, action, **where)
+        await house.slack.until(lambda eve=eve: house.whispers(eve))
 
-    assert house.whispers(eve) == ["That answer is no longer kept; please ask again."]
-    assert house.slack.state.of_bot(elsewhere) == []
+        assert house.whispers(eve) == ["That answer is no longer kept; please ask again."], action
+        assert house.slack.state.of_bot(elsewhere) == []
+
     assert (len(house.world.model.calls), len(house.slack.state.views)) == (asked, views)
 
 
 async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:
-    """Nothing of the earlier answer is used: the model is asked anew."""
-    _, channel, answer = await house.has_asked()
-    ben = house.person()
+    """Nothing of the earlier answer is used: the model is asked anew. "sources" as a word lists them there for all."""
+    ada, channel, answer = await house.has_asked()
+    ben, thread = house.person(), answer.thread_ts
     asked = len(house.world.model.calls)
 
     await house.slack.clicks(ben, answer, "ask_again")
     again = await house.ended(channel, times=2)
+    await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
+    await house.slack.until(lambda: any("were read" in one.shown for one in house.slack.state.of_bot(channel, thread)))
 
-    assert again.thread_ts == answer.thread_ts
+    assert {one.thread_ts for one in house.slack.state.of_bot(channel)} == {thread}
     assert again.ts != answer.ts
     assert len(house.world.model.calls) > asked
 
@@ -184,31 +197,33 @@ async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse)
     assert "Say more of the moon" in asked[-1]
 
 
-async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse) -> None:
+async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse, asked: Asked) -> None:
     """👎 opens "What went wrong?"; what is sent off is kept and counted."""
-    ada, _, answer = await house.has_asked()
-    pair = answer.buttons["rate"]
+    _, channel, answer = asked
+    ben = house.person(channel)
+    pair, views = answer.buttons["rate"], len(house.slack.state.views)
 
-    await house.slack.clicks(ada, answer, "rate", value=pair["negative_button"]["value"])
-    await house.slack.until(lambda: house.slack.state.views)
+    await house.slack.clicks(ben, answer, "rate", value=pair["negative_button"]["value"])
+    await house.slack.until(lambda: len(house.slack.state.views) > views)
     view = house.slack.state.views[-1]
     reason = {"reason": {"reason": {"type": "plain_text_input", "value": "The year is wrong."}}}
-    ack = await house.slack.submits(ada, view, reason)
+    ack = await house.slack.submits(ben, view, reason)
 
     assert view_faults(view) == []
     assert ack.seconds < 1
     assert await metric(house, 'gorkd_ratings{verdict="bad"}')
 
 
-async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse) -> None:
+async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse, asked: Asked) -> None:
     """A modal can be opened for three seconds only."""
-    ada, _, answer = await house.has_asked()
+    _, channel, answer = asked
+    ben = house.person(channel)
     views = len(house.slack.state.views)
 
     await house.slack.clicks(
-        ada, answer, "rate", value=answer.buttons["rate"]["negative_button"]["value"], trigger_id="tr.expired"
+        ben, answer, "rate", value=answer.buttons["rate"]["negative_button"]["value"], trigger_id="tr.expired"
     )
-    await house.slack.until(lambda: "Thank you." in house.whispers(ada))
+    await house.slack.until(lambda: "Thank you." in house.whispers(ben))
 
     assert len(house.slack.state.views) == views
 
@@ -244,40 +259,8 @@ async def test_button_of_a_forgotten_answer_says_so(house: SlackHouse) -> None:
     ]
 
 
-async def test_words_that_do_nothing_say_why(house: SlackHouse) -> None:
-    """Somebody else's question is not forgotten, and what has ended is not cancelled; neither is met with silence."""
-    ada, channel = house.newcomer()
-    bob = house.person(channel)
-    answer = await house.answered(ada, channel)
-
-    await house.slack.mentions(bob, channel, "forget", thread_ts=answer.thread_ts)
-    await house.slack.until(lambda: house.whispers(bob))
-    await house.slack.mentions(ada, channel, "cancel", thread_ts=answer.thread_ts)
-    await house.slack.until(lambda: house.whispers(ada))
-    await house.slack.clicks(ada, answer, "show_sources")
-    await house.slack.until(lambda: len(house.whispers(ada)) == 2)
-
-    assert house.whispers(bob) == ["Only the person who asked can do that."]
-    assert house.whispers(ada)[0] == "That research has ended; ask a follow-up instead."
-    assert "no longer kept" not in house.whispers(ada)[1]
-
-
-async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
-    """ "sources" lists them in the thread; "improve …" is a new answer that minds what was said."""
-    ada, channel, answer = await house.has_asked()
-    thread = answer.thread_ts
-
-    await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
-    await house.slack.until(lambda: any("were read" in one.shown for one in house.slack.state.of_bot(channel, thread)))
-    await house.slack.mentions(ada, channel, "improve: say more about the Moon", thread_ts=thread)
-    await house.ended(channel, times=2)
-
-    assert all(one.thread_ts == thread for one in house.slack.state.of_bot(channel))
-
-
-async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None:
-    ada, channel = house.newcomer()
-    await house.answered(ada, channel)
+async def test_history_and_help_are_told_to_who_asked(house: SlackHouse, asked: Asked) -> None:
+    ada, channel, _ = asked
 
     history = await house.slack.commands(ada, channel, "history")
     helped = [(await house.slack.commands(ada, channel, word)).payload["text"] for word in ("help", "Hilfe")]
@@ -288,10 +271,10 @@ async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None
 
 
 async def test_what_somebody_has_asked_elsewhere_is_not_read_out_where_they_cannot_be_whispered_to(
-    house: SlackHouse,
+    house: SlackHouse, asked: Asked
 ) -> None:
     """Each line of it is a link that opens the answer."""
-    ada, _, _ = await house.has_asked()
+    ada, _, _ = asked
     _, elsewhere = house.newcomer()
 
     await house.slack.mentions(ada, elsewhere, "history")

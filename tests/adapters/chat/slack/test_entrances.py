@@ -80,31 +80,31 @@ async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
 
 
 async def test_messages_with_an_agent_have_prompts_and_each_is_a_session_with_status_and_title(
-    either: SlackHouse,
+    house: SlackHouse,
 ) -> None:
-    """The question is the root of its thread; it works until the answer is there, however progress is shown.
+    """The question is the root of its thread; it works until the answer is there.
 
     N-28: the questions to begin with are in the person's language.
     """
-    ada = either.person()
-    either.slack.state.locales[ada] = "de-DE"
+    ada = house.person()
+    house.slack.state.locales[ada] = "de-DE"
 
-    channel = await either.slack.opens_messages(ada)
-    await either.slack.until(lambda: channel in either.slack.state.prompts)
-    asked = await either.slack.direct(ada, QUESTION)
-    answer = await either.ended(channel)
-    session = either.slack.state.sessions[channel, asked.ts]
-    await either.slack.until(lambda: session.titles[1:])
-    await either.slack.direct(ada, "What is raised by it?", thread_ts=asked.ts)
-    further = await either.ended(channel, times=2)
-    await either.slack.until(lambda: session.titles[2:])
+    channel = await house.slack.opens_messages(ada)
+    await house.slack.until(lambda: channel in house.slack.state.prompts)
+    asked = await house.slack.direct(ada, QUESTION)
+    answer = await house.ended(channel)
+    session = house.slack.state.sessions[channel, asked.ts]
+    await house.slack.until(lambda: session.titles[1:])
+    await house.slack.direct(ada, "What is raised by it?", thread_ts=asked.ts)
+    further = await house.ended(channel, times=2)
+    await house.slack.until(lambda: session.titles[2:])
 
     assert session.statuses[-1] == "active"
-    assert [one["title"] for one in either.slack.state.prompts[channel]] == prompts_in("de")
+    assert [one["title"] for one in house.slack.state.prompts[channel]] == prompts_in("de")
     assert (session.titles[0], session.user, session.statuses[0]) == (QUESTION, ada, "processing")
     assert session.titles[1:] == ["The tides are caused by the gravity of the Moon and of the Sun."] * 2
     assert {answer.thread_ts, further.thread_ts} == {asked.ts}
-    plan = [call for call in either.world.model.calls if call.schema_name == "plan"][-1]
+    plan = [call for call in house.world.model.calls if call.schema_name == "plan"][-1]
     assert QUESTION in plan.user
 
 
@@ -170,21 +170,19 @@ async def test_command_where_the_bot_is_no_member_is_answered_in_direct_messages
     assert house.slack.state.of_bot(channel) == []
 
 
-@pytest.mark.parametrize(
-    "why", ["is_archived", "restricted_action_thread_locked", "restricted_action_read_only_channel"]
-)
-async def test_a_mention_where_nobody_may_write_any_more_is_answered_in_direct_messages(
-    house: SlackHouse, why: str
-) -> None:
+async def test_a_mention_where_nobody_may_write_any_more_is_answered_in_direct_messages(house: SlackHouse) -> None:
     """A thread that was locked, a channel that was closed or archived since."""
-    ada, channel = house.newcomer()
-    house.slack.state.channels[channel].closed = why
+    closed = ("is_archived", "restricted_action_thread_locked", "restricted_action_read_only_channel")
+    asked_in = dict(house.newcomer() for _ in closed)
+    for why, channel in zip(closed, asked_in.values(), strict=True):
+        house.slack.state.channels[channel].closed = why
 
-    await house.slack.mentions(ada, channel, QUESTION)
-    answer = await house.ended(f"D{ada}")
+    for ada, channel in asked_in.items():
+        await house.slack.mentions(ada, channel, QUESTION)
+    answers = [await house.ended(f"D{ada}") for ada in asked_in]
 
-    assert answer.text.startswith(COMPLETE)
-    assert house.slack.state.of_bot(channel) == []
+    assert all(answer.text.startswith(COMPLETE) for answer in answers)
+    assert [house.slack.state.of_bot(channel) for channel in asked_in.values()] == [[], [], []]
 
 
 async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
@@ -239,11 +237,10 @@ async def test_a_word_in_a_channel_is_answered_where_its_writer_sees_it(
     assert house.slack.state.of_bot(channel) == []
 
 
-@pytest.mark.parametrize("kind", ["channel", "private"])
-async def test_shortcut_checks_a_message_in_the_thread_on_it(house: SlackHouse, kind: str) -> None:
+async def test_shortcut_checks_a_message_in_the_thread_on_it(house: SlackHouse) -> None:
     """G-03: Research This answers in a thread on the original message, with a verdict for each claim."""
     ada, ben = house.person(), house.person()
-    channel = house.channel(ada, kind)
+    channel = house.channel(ada, "private")
     said = house.slack.state.says(ben, channel, "The tides are caused by the gravity of the Moon and of the Sun.")
 
     ack = await house.slack.shortcut(ada, said)

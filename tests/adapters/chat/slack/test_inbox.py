@@ -12,7 +12,7 @@ import pytest
 
 from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
-from adapters.chat.slack.inbox import INBOX, MOST_UNSTORED, TRIES, Inbox, Letter
+from adapters.chat.slack.inbox import INBOX, MOST_UNSTORED, PAUSES_S, TOLD_BEFORE, TRIES, Inbox, Letter
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlTurns
 from core.model.delivery import Address
@@ -169,7 +169,7 @@ class Asker:
 
 
 async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back():
-    """A word that is lost is said with the next try, one that stands there is said once."""
+    """A word that is lost is said with the next try, one that stands there is said once, within 15 seconds."""
     reader, asker = Reader(*[StoreError("away")] * 5), Asker(lost=1)
     inbox = inbox_of(reader, SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0, 0.0))
     inbox.tell = asker.tell
@@ -179,6 +179,7 @@ async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back()
     await inbox.resume()
     await settled(inbox)
 
+    assert sum(PAUSES_S[: TOLD_BEFORE - 1]) < 15
     assert len(reader.read) == 6
     assert (asker.told, asker.sees) == ([wording.RECORDS_AWAY] * 2, [wording.RECORDS_AWAY])
 

@@ -282,7 +282,7 @@ async def test_revoked_token_costs_the_message_and_not_the_answer(town: Town) ->
     await town.install("TDEAD")
     state = town.slack("TDEAD").state
     await town.answered("TDEAD", "How often do spring tides occur?")
-    hang_at("answer", drip_s=0.02)(town.world)
+    hang_at("answer", drip_s=0.005)(town.world)
     await town.writing("TDEAD", QUESTION)
     state.tokens = dict.fromkeys(state.tokens, "token_revoked")
     heal(town.world)
