@@ -184,12 +184,14 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
     if is_numeral or "than" in before or (lower == "nor" and "neither" in before):
         return False  # of those it is compared with; neither … nor is one
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
+    following = following[following[:1] in _THE :]  # not the only one
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     next_one = following[0] if following else ""
     return not (is_limit or (next_one.isdigit() and lower == "no") or next_one in listed("no_denial"))  # No. 5
 
 
+_THE = [[article] for article in "the der die das den el la le il o a de het".split()]
 _NOBODY_ELSE = regex.compile(
     r"(?:no(?:body|thing|ne)?|niemand|nadie|personne)(?: \p{L}+)? (?:but|except|außer|salvo|sauf)\b", regex.I
 )
