@@ -203,11 +203,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     )
 
 
-_ONE_OR = regex.compile(  # "one" by itself is a pronoun too often
-    r"\b(?:one (?:or|to)|eine?n? (?:oder|bis)|une? (?:ou|à)|un[ao]? (?:o|a)|uma? (?:ou|a)|[eé]én (?:of|tot)) "
-    r"(?:two|three|zwei|drei|deux|trois|dos|tres|due|tre|dois|duas|três|twee|drie)\b",
-    regex.IGNORECASE,
-)
+_ONE_OR = pattern("one_or")  # "one" by itself is a pronoun too often
 _CENTURY = regex.compile(r"\.?[\s-](?:centur|jahrhundert)", regex.IGNORECASE)
 _SHORT_YEAR = regex.compile(  # 15 Feb 19
     r"\b\p{Nd}{1,2}(?:st|nd|rd|th)?\.?\s(?:jan|feb|m[aä]r|apr|ma[yi]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\p{Ll}*\.?,?\s['’]?"
