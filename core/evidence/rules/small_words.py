@@ -33,7 +33,7 @@ from core.evidence.verbatim import points_back
 from core.text.language import KNOWN, Cue, detect_language, negations
 from core.text.sentences import sentences_of
 
-_CONTRAST = pattern("contrast")
+_CONTRAST, _NOT_ALONE = pattern("contrast"), pattern("not_alone")
 
 
 def check_language(pair: Comparison) -> Iterator[Veto]:
@@ -71,6 +71,8 @@ _NEGATIVE = pattern("negative", is_cased=True)
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
     """A negation on one side only, of a word that both sides have; two make none."""
     ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    if _NOT_ALONE.search(pair.claim.text) and not Cue.ONLY.first(pair.language, pair.home.text):
+        ours = ours[1:]  # that there are others denies nothing, unless it is said to be alone
     if theirs and _OF_THEM.search(pair.claim.text):
         return  # they stand in the sentence before
     if not ours and (denied_before := _denied_before(pair)) is not None:
@@ -184,14 +186,12 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
     if is_numeral or "than" in before or (lower == "nor" and "neither" in before):
         return False  # of those it is compared with; neither … nor is one
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
-    following = following[following[:1] in _THE :]  # not the only one
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     next_one = following[0] if following else ""
     return not (is_limit or (next_one.isdigit() and lower == "no") or next_one in listed("no_denial"))  # No. 5
 
 
-_THE = [[article] for article in "the der die das den el la le il o a de het".split()]
 _NOBODY_ELSE = regex.compile(
     r"(?:no(?:body|thing|ne)?|niemand|nadie|personne)(?: \p{L}+)? (?:but|except|außer|salvo|sauf)\b", regex.I
 )
