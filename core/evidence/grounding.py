@@ -27,7 +27,7 @@ from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
 from core.evidence.links import cited_in_words, without_addresses, without_foreign_links
 from core.evidence.passages import EvidenceIndex
-from core.evidence.rules.alignment import Force
+from core.evidence.rules.alignment import Force, may_be_in
 from core.evidence.rules.vetoes import Veto, find_vetoes
 from core.evidence.structure import (
     RULE,
@@ -382,7 +382,7 @@ class Grounder:
         ]
         if not found:
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NO_PASSAGE,)), None
-        is_guess = detect_language(words) == detect_language(found[0].quote)
+        is_guess = may_be_in(detect_language(found[0].quote), words)
         pair = Pair(words, tuple(entry.quote for entry in found), before, self._sources[source_id].title)
         return found[0], AskedPair(pair, (found[0],), is_guess=is_guess)
 

@@ -14,9 +14,10 @@ import regex
 
 from core.evidence.judge import AskedPair
 from core.evidence.rules.words import Kind, read
+from core.evidence.verbatim import behind_lead
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.text.language import DENIES, Cue, detect_language
-from core.text.sentences import Sentence, split_sentences
+from core.text.sentences import Sentence, is_emphasized, split_sentences
 from core.text.terms import is_common
 
 CUT = "[…]"
@@ -71,10 +72,6 @@ class Judged:
     def is_claimed_row(self) -> bool:
         return self.is_row and self.claim is not None
 
-    @property
-    def is_rule(self) -> bool:
-        return RULE.fullmatch(self.text.strip()) is not None
-
 
 @dataclass(frozen=True)
 class Grounded:
@@ -107,10 +104,11 @@ def without_bullet(text: str) -> str:
 
 def as_claimed(text: str) -> str:
     """What a sentence claims: its words without bullet, quotation's mark and emphasis."""
-    return _EMPHASIS.sub(r"\1", without_bullet(text).lstrip("> "))
+    return _EMPHASIS.sub(r"\1\2", without_bullet(text).lstrip("> "))
 
 
-_EMPHASIS = regex.compile(r"\*{2,3}(?=\S)(.+?)(?<=\S)\*{2,3}")  # not __, which names of code have
+# Not __, which names of code have; of italics a label alone, as the title of a book is a name.
+_EMPHASIS = regex.compile(r"\*{2,3}(?=\S)(.+?)(?<=\S)\*{2,3}|^\*([^*\s][^*\n]{0,40}:)\*(?=\s)")
 
 
 def leading_word(text: str) -> str:
@@ -123,7 +121,8 @@ def leans(text: str) -> bool:
     """Whether a sentence needs the one before it to be understood."""
     bare = without_bullet(text)
     said = bare[len(leading_word(bare)) :].lstrip(" \t\"'“„«*_(")
-    return Cue.BACK.end_at(detect_language(bare), said, 0) > 0 or _ONE_OF_THEM.match(said) is not None
+    language = detect_language(bare)
+    return any(Cue.BACK.end_at(language, one, 0) or _ONE_OF_THEM.match(one) for one in (said, behind_lead(said)))
 
 
 def said_before(claims: Sequence[Claim]) -> str:
@@ -173,7 +172,7 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     own = [one for one in judged if one.section == section]
     if entry.is_item or entry.is_row:
         own_lines = (one for one in reversed(own) if "\n" in one.gap or is_lead(one.text) or one is own[0])
-        lines = [one for one in own_lines if not (one.is_rule or one.is_claimed_row)]
+        lines = [one for one in own_lines if not (RULE.fullmatch(one.text.strip()) or one.is_claimed_row)]
         outer = next((one for one in lines if not one.is_item), None)
         is_denied = outer is not None and is_lead(outer.text) and DENIES.search(outer.text)
         kin = outer if is_denied else next((one for one in lines if one is outer or _names(one, entry)), None)
@@ -332,9 +331,7 @@ def untied(entries: Sequence[Judged], at: int) -> Judged:
 
 
 def _cut_off(text: str) -> str:
-    if text.endswith(CUT):
-        return text
-    return f"{text}{_gap_of_cut(text)}{CUT}"
+    return text if text.endswith(CUT) else f"{text}{_gap_of_cut(text)}{CUT}"
 
 
 def _gap_of_cut(text: str) -> str:
@@ -472,7 +469,8 @@ def _has_head(entries: Sequence[Judged], at: int) -> bool:
 def _holds(entries: Sequence[Judged], at: int) -> bool:
     """Whether something that a piece of structure leads to is shown. Code of a source stands for itself."""
     text = entries[at].text.strip()
-    if "`" in text or "~~~" in text:
+    claim = entries[at].claim
+    if _is_code(entries[at]) or ("`" in text and not (claim and claim.verdict is Verdict.PARTIAL)):
         return True
     if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
         return False
@@ -530,7 +528,7 @@ def _level(entry: Judged) -> int:
         return _LEAD if is_lead(text) else 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
-    if regex.fullmatch(r"(\*\*|__|\*|_)\S.*\1[:：]?", text):
+    if is_emphasized(text) or regex.fullmatch(r"(\*\*|__|\*|_)\S.*\1[:：]?", text):
         return _BOLD
     return _LEAD if is_lead(text) else _TABLE if text.startswith("|") else _OTHER
 
@@ -548,6 +546,7 @@ def head_of_row(content: str, start: int) -> tuple[int, int]:
     return start, start
 
 
+_TICKS = dict.fromkeys("✅✓✔☑", "yes") | dict.fromkeys("❌✗✘✖☒", "no")
 _BAR = regex.compile(r"`[^`\n]+`(*SKIP)(*FAIL)|(?<!\\)\|")  # one behind a backslash, or in code, is a cell's own
 
 
@@ -561,6 +560,7 @@ def read_row(head: str, row: str) -> str:
     heads, own = cells(head), cells(row)
     if len(own) > len(heads):
         return ", ".join(filter(None, own))
+    own = [_TICKS.get(cell.rstrip("\ufe0f"), cell) for cell in own]
     named = [f"{name}: {cell}" if name else cell for name, cell in zip(heads, own, strict=False) if cell]
     return "; ".join(named)
 

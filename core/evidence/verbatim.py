@@ -310,6 +310,14 @@ def points_back(text: str) -> bool:
     return bool(points) and _EXPLETIVE.match(text, at) is None
 
 
+def behind_lead(text: str) -> str:
+    """The sentence without the few words that say when or where it holds: "In 1906, she", "Par temps froid, elle"."""
+    return _SET.sub("", text, count=1)
+
+
+_SET = regex.compile(r"^\p{Lu}\p{Ll}*(?: [\p{Ll}\p{Nd}]+){1,4}, ")
+
+
 def start_of(text: str) -> int:
     """Where a sentence begins behind bullet, list number and connective."""
     opening = OPENING.match(text)
@@ -324,7 +332,7 @@ _BEHIND = regex.compile(r"[,:.]?\s+")  # what parts a connective from its senten
 
 def subject_of(text: str) -> Reading:
     """What a sentence is about: a name among its first words, else the first; empty where it points back itself."""
-    if points_back(text):
+    if points_back(text) or points_back(behind_lead(text)):
         return read("")
     told = _ACCORDING.sub("", text[start_of(text) :], count=1)
     units = [unit for unit in read(told).units if unit[0].kind is not Kind.NUMBER]

@@ -18,7 +18,7 @@ _FORMULA = regex.compile(
 _GROUP = r"\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
 _FRACTION, _ROOT = regex.compile(rf"\\[dt]?frac{_GROUP}{_GROUP}"), regex.compile(rf"\\sqrt{_GROUP}")
 _WORDS = regex.compile(rf"\\(?:text|math|operatorname|boldsymbol)\p{{L}}*{_GROUP}")
-_INDEX = regex.compile(r"(?:(?P<up>\^)|_)(?:\{([-+]?\p{Nd}+)\}|(\p{Nd}))")
+_INDEX = regex.compile(r"(?:(?P<up>\^)|_)(?:\{([-+]?\p{Nd}+(?:,\p{Nd}+)*)\}|(\p{Nd}))")
 _RAISED, _LOWERED = str.maketrans("0123456789-+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _COMMAND = regex.compile(r"\\(\p{L}+|[,;:!\s%$&_#{}])")
 _SIGNS = dict(
@@ -29,6 +29,8 @@ _SIGNS = dict(
     lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ in=∈ cup=∪ cap=∩ subset=⊂ ll=≪ gg=≫ mp=∓ Rightarrow=⇒ leftarrow=← nabla=∇
     Gamma=Γ Theta=Θ Lambda=Λ Pi=Π Psi=Ψ xi=ξ zeta=ζ ell=ℓ hbar=ħ left= right= !=""".split()
 ) | dict.fromkeys(("quad", "qquad", ",", ";", ":", " "), " ")
+_OF_LETTER = regex.compile(r"(?<=[Δδ∂∇])\s+(?=\p{L})")  # the blank that ends a command
+_FACTOR = regex.compile(r"\(.*\)|√.*|\p{Nd}[\p{Nd}.,]*|\\?\p{L}+(?:[_^].*)?")
 _HALVES = {"1/2": "½", "1/3": "⅓", "2/3": "⅔", "1/4": "¼", "3/4": "¾"}  # as pages have them
 
 
@@ -47,11 +49,14 @@ def _plain(formula: str) -> str:
         formula = _FRACTION.sub(_divided, formula)
     formula = _INDEX.sub(lambda one: (one[2] or one[3]).translate(_RAISED if one["up"] else _LOWERED), formula)
     formula = _COMMAND.sub(lambda command: _SIGNS.get(command[1], command[1]), formula)
-    return " ".join(formula.replace("^°", "°").replace("{", "").replace("}", "").split())
+    formula = _OF_LETTER.sub("", formula.replace("^°", "°").replace("{", "").replace("}", ""))
+    return " ".join(formula.split())
 
 
 def _divided(parts: regex.Match[str]) -> str:
-    written = f"{_bracketed(parts[1])}/{_bracketed(parts[2])}"
+    below = _bracketed(parts[2])
+    below = below if _FACTOR.fullmatch(below) else f"({below})"  # a/2b is half of a times b
+    written = f"{_bracketed(parts[1])}/{below}"
     return _HALVES.get(written, written)
 
 

@@ -30,6 +30,7 @@ _SURE = regex.compile(
     r"|<(?:cite|ref|source|citation)\b[^<>]*>\s*(?P<list>\[?\d{1,2}(?:\]?[\s,]*\[?\d{1,2})*\]?)\s*</(?:cite|ref|source|citation)>"
     r"|<(?:cite|ref|source|citation)\b[^<>\d]*(?P<list>\d{1,2})[\"'\s/]*>(?:\s*</(?:cite|ref|source|citation)>)?"
     r"|(?<=\p{L}{3}|[\s\p{P}])<sup>(?P<list>\[?\d{1,2}(?:\]?[\s,]*\[?\d{1,2})*\]?)</sup>(?!\p{L})"
+    r"|(?<=\p{L}{3}[ \u00a0])(?P<list>[¹²³⁴⁵⁶⁷⁸⁹]{1,2}(?:,[¹²³⁴⁵⁶⁷⁸⁹]{1,2})*)(?=[;,:])"
     r"|\$\s*\^\{?\[?(?P<list>\d{1,2}(?:,\s*\d{1,2})*)\]?\}?\s*\$",
     regex.IGNORECASE,
 )
@@ -46,8 +47,9 @@ _COUNTED = regex.compile(  # what a number behind it counts or measures
     regex.IGNORECASE,
 )
 _HINT = re.compile(  # most answers have none, and each is looked at with every piece of it that comes
-    r"[【［〔〖（\\^⁽¹²³⁴⁵⁶⁷⁸⁹①-⑳$<]|\[(?![0-9 ,;–-]{1,30}\])|\((?:\w+[\s:.=#_-]*)?[\d\[]|\([\w-]+\."
+    r"\]\s?[–-]\s?\[|[【［〔〖（\\^⁽¹²³⁴⁵⁶⁷⁸⁹①-⑳$<]|\[(?![0-9 ,;–-]{1,30}\])|\((?:\w+[\s:.=#_-]*)?[\d\[]|\([\w-]+\."
 )
+_FROM_TO = regex.compile(r"(\[\d{1,2})\]\s?[–-]\s?\[(\d{1,2}\])")  # [1]–[3] as [1-3]
 _ACCORDING = ("ccording to", "aut ", "elon ", "egún ", "econdo ")
 _PLAIN = regex.compile(r"\[[0-9 ,;–-]{1,30}\]")
 _NAMED = regex.compile(r"\((?P<name>[\w-]+(?:\.[\w-]+)+)\)|\[(?P<name>[^\[\]()\n]{4,120})\](?!\()")
@@ -85,4 +87,4 @@ def plain_markers(text: str, names: Mapping[str, int]) -> str:
 
     for pattern in (_SURE, _NAMED, _LIKELY):
         text = pattern.sub(written, text)
-    return text
+    return _FROM_TO.sub(r"\1-\2", text)

@@ -73,7 +73,7 @@ def numerals(language: str) -> Numerals:
     numbers = dict(table["numbers"]) | _listed(_lacking("multiples")[code])
     scales = dict(table["scales"])
     if code == "en":
-        scales["bn"] = 1e9
+        scales |= {"bn": 1e9, "mn": 1e6}
     else:  # "mil", "tausend": a number by itself, as "thousand" is not
         numbers |= {word: value for word, value in scales.items() if value == 1000}
     months = {word: MONTHS[int(value) - 1] for word, value in table["months"].items()}
@@ -119,6 +119,13 @@ def read_number(written: str, language: str = "en") -> Values:
     if len(tail) != 3 or len(head) > 3 or head.startswith("0"):
         return (decimal,)
     return (decimal, whole) if mark == numerals(language).decimal else (whole, decimal)
+
+
+def read_part(written: str) -> Values:
+    """What digits with a stroke stand for: 1 1/4, 2/3, and 24 hours of 24/7."""
+    *ones, part = written.split(" ")
+    above, below = map(int, part.split("/"))
+    return (float(above),) if above > below else (int("".join(ones) or 0) + above / below,)
 
 
 def _plain(character: str) -> str:

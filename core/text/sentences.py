@@ -105,7 +105,7 @@ _HARD_STOPS = "。！？｡؟۔।॥።"  # end a sentence also without a blank
 _END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _STOP_RUN = re.compile(f"[{_STOPS}]+")
 _CLOSERS = re.compile(r"[\"'”’»)\]}」』）】》*_]*")
-_OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—-]*")
+_OPENERS = re.compile(r"[\s\"'“‘«„(\[{「『（《<*_¿¡>•–—$€£¥-]*")
 _SHIELDED = re.compile(r"(?<!`)`+[^`\n]{1,400}`+|\[[^\[\]\n]{1,200}\]|【[^【】\n]{1,200}】")  # stops inside end nothing
 
 _MANY_BREAKS = re.compile(r"\n{3,}")
@@ -114,7 +114,7 @@ _BULLET = re.compile(r"(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)]|\(?[a-z]\)|\(?[ivx]
 _HEADING = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
 _TABLE_RULE = re.compile(r"\|?(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*)(?:\|(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*))*\|?$")
-_EMPHASIZED = re.compile(r"(\*\*|__|\*|_)[^*_\n]+\1[:：]?$")
+_EMPHASIZED = re.compile(r"(?:[^\w\s*_|#>-]{1,4}\s+)?(\*\*|__|\*|_)[^*_\n]+\1[:：]?(?:\s+[^\w\s.!?]{1,4})?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
 _DEFINITION = re.compile(r":\s+\S")  # below the term that it defines
@@ -152,6 +152,11 @@ def split_sentences(text: str) -> list[Sentence]:
 def sentences_of(text: str) -> tuple[Sentence, ...]:
     """`split_sentences` of a page as read. Several stages ask for them; a page is cut once."""
     return tuple(split_sentences(text))
+
+
+def is_emphasized(line: str) -> bool:
+    """Whether a line is bold or italic as a whole, but for a picture beside it: a heading."""
+    return _EMPHASIZED.match(line) is not None
 
 
 def clauses(claim: str) -> tuple[str, ...]:
@@ -469,7 +474,8 @@ def _ends_after(token: str, following: str, is_initial: bool) -> bool:
     if lower in _listed("never_last") or (len(token) == 1 and token.isalpha() and is_initial):
         return False
     if lower in _listed("before_number") and not (token.isupper() and following[:1].isalpha()):
-        return not (following[:1].isdigit() or _ROMAN.fullmatch(following))
+        is_dated = lower == "c" and following.isupper()  # c. AD 14, c. US$5
+        return not (following[:1].isdigit() or _ROMAN.fullmatch(following) or is_dated)
     if token.isdigit() and len(token) <= 2 and following.lower() in _listed("after_ordinal"):
         return False
     is_letter = len(token) == 1 and token.isalpha() and not token.islower()

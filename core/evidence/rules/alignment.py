@@ -227,6 +227,7 @@ class Comparison:
         same = sum(word in self.partner for word in words)
         is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
         is_same = is_same or all(self.home.match(word) for word in self.claim.content)  # in any order
+        is_same = is_same or may_be_in(there, claim)
         self.language = there if is_same and not _is_other(self.claim, there) else detect_language(claim)
         self.is_translated = self.language != there
 
@@ -391,6 +392,13 @@ def _degree(word: Token) -> str:
 
 _AS_TOLD = regex.compile(r" (?:that|this)\b")
 _OF_ORDER = frozenset(("follow", "lead", "preced"))
+
+
+def may_be_in(language: str, claim: str) -> bool:
+    """Whether it is the claim's; too few words tell of no other one: Nacque a Milano."""
+    small = {word.text.lower() for word in read(claim).tokens if not word.is_content}
+    is_short = len(read(claim).content) < MIN_KEPT and small <= small_words(language)
+    return is_short or detect_language(claim) == language
 
 
 def _is_other(claim: Reading, there: str) -> bool:

@@ -127,7 +127,7 @@ def unit_words(reading: Reading) -> frozenset[Token]:
 
 
 _POINTS = regex.compile(r"[ -]points?\b")
-_PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
+_PART_OF = regex.compile(r" (?:(?:of )?an? |d['’](?:une? )?|de )(?P<unit>\p{L}+)")
 
 
 def is_part(number: Token) -> bool:
@@ -169,7 +169,7 @@ def _count(written: str) -> float:
 
 def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether `reading` has the number: as it is, rounded, in another unit, as a share, or as one of a decade."""
-    if reading.match(number) or number.value is None:
+    if reading.match(number) or number.value is None or (number.value == 1 and _ONE_OR.search(reading.text)):
         return True
     measured = measure(claim, number)
     if measured and any(measured.same_as(measure(reading, other)) for other in reading.numbers):
@@ -203,6 +203,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     )
 
 
+_ONE_OR = pattern("one_or")  # "one" by itself is a pronoun too often
 _CENTURY = regex.compile(r"\.?[\s-](?:centur|jahrhundert)", regex.IGNORECASE)
 _SHORT_YEAR = regex.compile(  # 15 Feb 19
     r"\b\p{Nd}{1,2}(?:st|nd|rd|th)?\.?\s(?:jan|feb|m[aä]r|apr|ma[yi]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\p{Ll}*\.?,?\s['’]?"

@@ -33,7 +33,7 @@ from core.evidence.verbatim import points_back
 from core.text.language import KNOWN, Cue, detect_language, negations
 from core.text.sentences import sentences_of
 
-_CONTRAST = pattern("contrast")
+_CONTRAST, _NOT_ALONE = pattern("contrast"), pattern("not_alone")
 
 
 def check_language(pair: Comparison) -> Iterator[Veto]:
@@ -71,6 +71,8 @@ _NEGATIVE = pattern("negative", is_cased=True)
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
     """A negation on one side only, of a word that both sides have; two make none."""
     ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    if _NOT_ALONE.search(pair.claim.text) and not Cue.ONLY.first(pair.language, pair.home.text):
+        ours = ours[1:]  # that there are others denies nothing, unless it is said to be alone
     if theirs and _OF_THEM.search(pair.claim.text):
         return  # they stand in the sentence before
     if not ours and (denied_before := _denied_before(pair)) is not None:

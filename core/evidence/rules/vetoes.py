@@ -66,12 +66,16 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
     `passage` is the 1–3 sentences proposed as evidence, `context` what else of the source bears on them (title, date,
     neighbours), `before` the last sentence shown before the claim, "" if none.
     """
-    claim, passage, context = claim.strip(), passage.strip()[:MAX_PASSAGE_CHARS], context[:MAX_PASSAGE_CHARS]
+    claim, passage = _ORNAMENT.sub("", claim).strip(), passage.strip()[:MAX_PASSAGE_CHARS]
+    context = context[:MAX_PASSAGE_CHARS]
     if len(claim) > MAX_CLAIM_CHARS:
         return (Veto("length", Force.DOUBTS, "too long for one claim"),)
     if not passage or not claim:
         return ()
     return _find(claim, passage, context, before)
+
+
+_ORNAMENT = regex.compile(r"^(?:[\p{So}\p{Sk}\ufe0f\u200d]+|TL;DR:)\s*")  # what is said begins behind it
 
 
 @lru_cache(maxsize=1024)
@@ -103,7 +107,7 @@ def _unlabelled(pair: Comparison) -> str:
 
 
 _LABEL = regex.compile(
-    r"\W*(?P<label>\p{Lu}[\p{L}'’/-]+(?: [\p{L}'’/&-]+){0,3}): (?P<said>\p{Lu}\p{Ll}+\s.*)", regex.DOTALL
+    r"\W*(?P<label>\p{Lu}[\p{L}'’/-]+(?: [\p{L}'’/&-]+){0,3}): (?P<said>\p{Lu}\p{Ll}+,?\s.*)", regex.DOTALL
 )
 
 
@@ -372,6 +376,7 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         name = pair.claim.text[run[0].start : run[-1].end]
         letters = "".join(regex.findall(r"\b\p{Lu}", name))
         is_short = said is not None and (said.text.startswith(name) or said.text == letters)
+        is_short = is_short or (name.isupper() and name.lower() in pair.home.initials)
         if said is not None and strange and not is_short:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
             yield Veto("names", force, f"the source says {_whole_name(pair, said)}, not {name}")

@@ -33,16 +33,20 @@ from core.text.numbers import (
     number_word,
     numerals,
     read_number,
+    read_part,
     same_values,
     unit_of,
 )
 
 _WORD = r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
 _SIGNS = "%‰°$€£¥<>≤≥±"
+_PARTS = "½⅓⅔¼¾⅛⅜⅝⅞"
 _NUMBER = (
     r"\p{Nd}{1,2}(?=\.\p{Nd}{1,2}\.\p{Nd}{4}(?!\p{Nd}))|(?<=\p{Nd}\.)\p{Nd}{1,2}(?=\.\p{Nd}{4}(?!\p{Nd}))"  # 3.10.2021
     r"|(?<![\p{Nd}.,])\p{Nd}{1,3}(?:[%s\u00a0\u2009\u202f'’]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?"  # 1 500
-    r"|\p{Nd}+(?:[.,٫٬]\p{Nd}+)*[½⅓⅔¼¾⅛]?|[½⅓⅔¼¾⅛]"  # 12, 1,234.5, 6½
+    r"|(?<![\p{Nd}.,/])(?:\p{Nd}{1,3} (?:1/2|[12]/3|[13]/4|[1357]/8)|(?<!(?:phase|type|stage|grade) )"
+    r"(?:(?:1/2|[12]/3|[13]/4|[1357]/8)(?=[ -]\p{L})|24/7))(?![\p{Nd}/])"  # 1 1/4, 1/4 cup
+    rf"|\p{{Nd}}+(?:[.,٫٬]\p{{Nd}}+)*[{_PARTS}]?|[{_PARTS}]"  # 12, 1,234.5, 6½
 )
 _UNSPACED = r"\p{Han}|\p{Hiragana}+|\p{Katakana}+|\p{Thai}+"  # no spaces between words
 _PERCENT = r"[pP](?:er|or|our)\s(?:cento?|cien(?:to)?)(?!\p{L})"
@@ -59,6 +63,7 @@ def _pattern(*parts: str, space: str) -> regex.Pattern[str]:
 _ENGLISH = _pattern(_PERCENT, space="")
 _OTHER = _pattern(_PERCENT, _ELIDED, space=" ")
 _GERMAN = _pattern(_DOTTED, _ELIDED, space=" ")
+_MONEY = ("$", "€", "£", "¥")
 JOINTS = frozenset({"", " ", "-", "\xa0", "\u2009", "\u202f", "\n"})  # within a number, or between it and its unit
 _ISO_MONTH = regex.compile(r"\p{Nd}{4}-(0[1-9]|1[0-2])-\p{Nd}{2}")
 _SIGNED_MONTH = regex.compile(r"(0?[1-9]|1[0-2])[月월]")  # 1943年1月7日
@@ -205,7 +210,7 @@ def _read_number(text: str, match: regex.Match[str], language: str) -> Token:
         return Token(word, name, name, start, end, Kind.NAME)
     if len(word) == 2 and len(before) > 4 and before[-1] in "-–/" and before[-5:-1].isdigit():
         return _quantity(word, start, end, (float(before[-5:-3] + word),))  # 2018–19
-    return _quantity(word, start, end, read_number(word.rstrip("."), language))
+    return _quantity(word, start, end, read_part(word) if "/" in word else read_number(word.rstrip("."), language))
 
 
 def _quantity(word: str, start: int, end: int, values: Values, *, is_ordinal: bool = False) -> Token:
@@ -223,6 +228,8 @@ def _add(text: str, tokens: list[Token], token: Token, following: str, language:
         return
     if is_near and (first.kind is Kind.NUMBER or first.stem in NUMBER_ARTICLES):
         left, right = text[first.start : last.end].lower(), token.text.lower()
+        right = "mn" if right == "m" and text[: first.start].endswith(_MONEY) else right  # $2.2m
+        language = "en" if right == "mn" else language
         values = join_numbers(left, first.values, right, token.values, following=following, language=language)
         if values:
             tokens[-1 if first is last else -2 :] = [

@@ -745,6 +745,16 @@ def test_a_judge_alone_confirms_no_sentence_that_shares_no_word_with_its_source(
     assert [claim and claim.verdict for claim in verdicts] == [Verdict.PARTIAL, Verdict.SUPPORTED]
 
 
+def test_a_few_words_are_no_translation_because_their_language_is_hard_to_tell() -> None:
+    """D18: "a" is a small word of Spanish, and of Italian too."""
+    source = make_source(1, "La prima scuola di Lund apparve nel 1931 e conteneva una fucina.")
+
+    claim = judge_text(Grounder([source], QUESTION), "summary", "Nacque a Milano [1].", everything)[0].claim
+
+    assert claim
+    assert claim.verdict is Verdict.PARTIAL
+
+
 @pytest.mark.parametrize(("rule", "verdict"), [(everything, Verdict.SUPPORTED), (nobody, Verdict.UNCHECKED)])
 def test_what_rules_only_ask_is_told_to_the_judge_who_decides(rule: Rule, verdict: Verdict) -> None:
     """D18: the source does not say "only", in a sentence of free wording; without a judge it is not confirmed."""

@@ -103,6 +103,11 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
             "Some drinks may not stand [1]:\n\n- XX the tea.", "", id="a lead that is a claim, and its list gone"
         ),
         pytest.param(
+            "🍵 **Tea**\n\n- XX is cold.\n\n**Milk** 🥛\n\n- Milk is white.",
+            "**Milk** 🥛\n\n- Milk is white.",
+            id="headings with a picture",
+        ),
+        pytest.param(
             "1. Boil the water [1].\n2. **Pour it**\n   - Tea is hot [1].\n   - XX is cold [1].\n3. Drink it [1].",
             "1. Boil the water [1].\n2. **Pour it**\n   - Tea is hot [1]. […]\n3. Drink it [1].",
             id="what names the items within an item",
@@ -249,6 +254,8 @@ def test_a_leading_word_is_told_apart(text: str, word: str) -> None:
         ("The second fell.", True),
         ("Iterations end.", False),
         ("Er kam.", True),
+        ("In cold weather, it shrinks.", True),
+        ("In cold weather, steel shrinks.", False),
     ],
 )
 def test_a_sentence_leans_on_the_one_before_by_its_subject(text: str, expected: bool) -> None:
@@ -323,3 +330,4 @@ def test_the_head_of_a_table_keeps_its_empty_first_cell() -> None:
     head = content[slice(*head_of_row(content, content.index("| Who")))]
 
     assert read_row(head, "Who calls | we | they") == "Who calls; Socket: we; HTTP: they"
+    assert read_row(head, "Is safe | ✔️ | ❌") == "Is safe; Socket: yes; HTTP: no"

@@ -43,8 +43,10 @@ def test_a_citation_is_understood_however_it_is_written(way: str) -> None:
         ("Tides rise<sup>1,2</sup>.", "Tides rise [1][2]."),
         ("| Tide | 5 hours (1) |", "| Tide | 5 hours [1] |"),
         ("潮水上涨①。", "潮水上涨 [1]。"),
+        ("Tides rise each way ²; some fall ³, too.", "Tides rise each way [2]; some fall [3], too."),
+        ("Tides rise [1]-[3].", "Tides rise [1-3]."),
     ],
-    ids=["stop", "caret", "two", "words", "nested", "tag", "row", "chinese"],
+    ids=["stop", "caret", "two", "words", "nested", "tag", "row", "chinese", "behind a blank", "a range"],
 )
 def test_what_is_cited_more_than_once_or_behind_the_stop_is_understood(written: str, expected: str) -> None:
     assert plain_markers(written, NAMES) == expected
@@ -54,7 +56,7 @@ def test_what_is_cited_more_than_once_or_behind_the_stop_is_understood(written: 
     "text",
     [
         "Tides rise [1]. There are spring tides (2).",  # it cites otherwise
-        "It covers 5 m². It is 10 miles² and 10 square metres².",
+        "It covers 5 m². It is 10 miles² and 10 square metres², or 9 m ²; no more.",
         "This follows from equation (2). See Table (1).",
         "Heat: (1) warms, (2) cools. And x^2 is 10^2.",
         "Water is H<sup>2</sup>O and x<sup>2</sup>.",

@@ -56,6 +56,7 @@ ONE_SENTENCE = {
     "italian-titles": "Il dott. Rossi e il sig. Bianchi vennero.",
     "dutch-titles": "De hr. Jansen en mevr. De Vries kwamen.",
     "circa": "It fell c. 1500 and was rebuilt.",
+    "circa-era": "It dates from c. AD 14 and cost (c. US$2m, c. £5) much.",
     "initial": "It is known by John C. Messenger's translation.",
     "marker-before-lower": "According to Fig. [1]. in the text it fell.",
     "japanese-quote": "「行く。」と言った。",

@@ -49,6 +49,10 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
         ("2018–19", [2018.0, 2019.0]),
         ("COVID-19 and IL-6", []),
         ("one of them", []),
+        ("1 1/4 cups or 1¼, 2/3 or ⅔ cup, 1/4-inch bolts", [1.25, 1.25, 2 / 3, 2 / 3, 0.25]),
+        ("on 9/3/1931 and 4/10, in phase 1/2 trials", [9.0, 3.0, 1931.0, 4.0, 10.0, 1.0, 2.0]),
+        ("a bet of US$2.2m, 5m long, and €3bn", [2_200_000.0, 5.0, 3e9]),
+        ("open 24/7", [24.0]),
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, values: list[float]) -> None:
