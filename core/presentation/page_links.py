@@ -56,12 +56,12 @@ class PageLinks:
         """`path`, with `?sig=` where the job's page is not for everybody."""
         return f"{path}?sig={self.sign(job)}" if is_private(job) else path
 
-    def beside(self, job: ResearchJob, other: ResearchJob, sig: str) -> str:
-        """The page of another job of the conversation, for who reads `job` with `sig`, and no longer than with that.
+    def beside(self, job: ResearchJob, other: ResearchJob, sig: str, path: str = "") -> str:
+        """The page, or `path`, of another job of the conversation, for who reads `job` with `sig` and no longer.
 
         A link makes none that outlives it, or its revocation.
         """
-        path, expiry = f"/jobs/{other.id}", self._genuine(_signed(job), sig, self.clock())
+        path, expiry = path or f"/jobs/{other.id}", self._genuine(_signed(job), sig, self.clock())
         return f"{path}?sig={self._signature(_signed(other), expiry)}" if is_private(other) and expiry else path
 
     def passage(self, job: ResearchJob, number: int, claim_id: str = "") -> str:
