@@ -117,9 +117,9 @@ class DurableWorker:
 
     async def aclose(self, client: DBOSClient) -> None:
         """End DBOS, and put what did not end in time back on the queue: nobody has to wait for our silence."""
-        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
-        # DBOS had made its own threads the loop's; they are gone.
+        # DBOS had made its own threads the loop's; they end with it.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
         rows = await client.list_workflows_async(
             executor_id=self.worker_id, status="PENDING", load_input=False, load_output=False
         )
