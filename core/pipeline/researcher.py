@@ -405,8 +405,12 @@ class Researcher:
             task.cancel()
         await asyncio.gather(*self._telling, *watched, return_exceptions=True)
 
-    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
-        """Before a question in a process that goes with its answer: what it does not read then is never searched."""
+    async def read_first(self, request: ResearchRequest, within_s: float, tell: Callable[[str], None]) -> None:
+        """Before a question in a process that goes with its answer: what it does not read then is never searched.
+
+        Raises `InvalidQuery` for one that need not wait.
+        """
+        _read_request(request, ())
         await asyncio.gather(*(read_first(one, within_s, tell) for one in self._deps.providers.values()))
 
     async def position(self, job_id: str) -> int | None:
