@@ -152,9 +152,9 @@ def _formatter(redactor: Redactor, render: Processor) -> structlog.stdlib.Proces
 def _line(_: object, __: str, event_dict: EventDict) -> str:
     """For people: when, how bad, what, and the fields; nothing in it moves a cursor."""
     at, traceback = event_dict.pop("ts"), event_dict.pop("exception", "")
-    said = f"{at[11:19]} {event_dict.pop('level')} {event_dict.pop('event')}"
-    fields = [f"{name}={value}" for name, value in event_dict.items() if name != "logger"]
-    lines = [" ".join([said, *fields]), *traceback.splitlines()]
+    said = [at[11:19], event_dict.pop("level"), event_dict.pop("event")]
+    said += [f"{name}={value}" for name, value in event_dict.items() if name != "logger"]
+    lines = [" ".join(map(str, said)), *traceback.splitlines()]
     return "\n".join("".join(char if char.isprintable() else ascii(char)[1:-1] for char in line) for line in lines)
 
 

@@ -54,7 +54,7 @@ class PageLinks:
 
     def signed(self, job: ResearchJob, path: str) -> str:
         """`path`, with `?sig=` where the job's page is not for everybody."""
-        return f"{path}?sig={self.sign(job)}" if is_private(job) else path
+        return f"{path}?sig={self._signature(_signed(job))}" if is_private(job) else path
 
     def beside(self, job: ResearchJob, other: ResearchJob, sig: str, path: str = "") -> str:
         """The page, or `path`, of another job of the conversation, for who reads `job` with `sig` and no longer.
@@ -75,10 +75,6 @@ class PageLinks:
         path = f"/papers/{place.token}/paper.pdf?sig={self._signature(place.signed)}{at}"
         return f"{self.public_url.rstrip('/')}{path}"
 
-    def sign(self, job: ResearchJob) -> str:
-        """A signature that holds for `LINK_LIFE` from now."""
-        return self._signature(_signed(job))
-
     def allows(self, job: ResearchJob, sig: str, now: datetime, *, revoked_at: datetime | None = None) -> bool:
         """Whether who presents `sig` ("" for none) may read the job."""
         if not is_private(job):
@@ -92,6 +88,7 @@ class PageLinks:
         return bool(self._genuine(place.signed, sig, now))
 
     def _signature(self, signed: Sequence[str], expiry: int = 0) -> str:
+        """Holds for `LINK_LIFE` from now, unless `expiry` says otherwise."""
         expiry = expiry or int((self.clock() + LINK_LIFE).timestamp())
         return f"{expiry}-{_mac(self.keys[0], signed, expiry)}"
 
