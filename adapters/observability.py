@@ -20,7 +20,7 @@ from urllib.parse import quote, quote_plus
 
 import structlog
 from prometheus_client import CollectorRegistry, Gauge, Histogram, disable_created_metrics, generate_latest
-from structlog.typing import EventDict
+from structlog.typing import EventDict, Processor
 
 from core.model.ports import Measurement, MeasurementName, job_id_var
 
@@ -62,7 +62,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def configure_logging(level: str, *, stream: TextIO, secrets: Iterable[str] = ()) -> None:
-    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream`, one line of JSON an entry.
+    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream`, one line of JSON an entry; to a terminal, words.
 
     `secrets` are the values that must appear in no line, in whatever encoding; things that look like
     keys are removed in any case. Replaces an earlier configuration. Raises `ValueError` on an
@@ -70,7 +70,7 @@ def configure_logging(level: str, *, stream: TextIO, secrets: Iterable[str] = ()
     """
     redactor = Redactor(secrets)
     handler = _RedactingHandler(stream)
-    handler.setFormatter(_formatter(redactor))
+    handler.setFormatter(_formatter(redactor, _line if stream.isatty() else structlog.processors.JSONRenderer()))
     root = logging.getLogger()
     root.setLevel(level.upper())
     for previous in root.handlers[:]:
@@ -128,7 +128,7 @@ class _RedactingHandler(logging.StreamHandler[TextIO]):
         print(f"a log line could not be written: {record.pathname}:{record.lineno}", file=sys.stderr)  # noqa: T201
 
 
-def _formatter(redactor: Redactor) -> structlog.stdlib.ProcessorFormatter:
+def _formatter(redactor: Redactor, render: Processor) -> structlog.stdlib.ProcessorFormatter:
     def redact(_: object, __: str, event_dict: EventDict) -> EventDict:
         return {key: redactor.redact_field(key, value) for key, value in event_dict.items()}
 
@@ -144,9 +144,18 @@ def _formatter(redactor: Redactor) -> structlog.stdlib.ProcessorFormatter:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             redact,
-            structlog.processors.JSONRenderer(),
+            render,
         ],
     )
+
+
+def _line(_: object, __: str, event_dict: EventDict) -> str:
+    """For people: when, how bad, what, and the fields; nothing in it moves a cursor."""
+    at, traceback = event_dict.pop("ts"), event_dict.pop("exception", "")
+    said = [at[11:19], event_dict.pop("level"), event_dict.pop("event")]
+    said += [f"{name}={value}" for name, value in event_dict.items() if name != "logger"]
+    lines = [" ".join(map(str, said)), *traceback.splitlines()]
+    return "\n".join("".join(char if char.isprintable() else ascii(char)[1:-1] for char in line) for line in lines)
 
 
 def _add_extras(_: object, __: str, event_dict: EventDict) -> EventDict:

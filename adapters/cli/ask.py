@@ -86,7 +86,7 @@ async def ask_command(
     async with open_researcher() as researcher:
         if follow_up.strip():
             request = following(await researcher.job(follow_up.strip()), request)
-        await researcher.read_first(READ_FIRST_S, say)
+        await researcher.read_first(request, READ_FIRST_S, say)
         return await _answer(researcher, await researcher.submit(request), as_json=as_json)
 
 
@@ -112,7 +112,7 @@ async def improve_command(
 
 async def _renew(open_researcher: OpenResearcher, how: Renewal, job_id: str, wish: str = "", *, as_json: bool) -> Exit:
     async with open_researcher() as researcher:
-        await researcher.read_first(READ_FIRST_S, say)
+        await researcher.read_first(ResearchRequest((await researcher.job(job_id.strip())).query), READ_FIRST_S, say)
         job = await researcher.renewed(how, job_id.strip(), tenant=LOCAL.tenant, feedback=wish)
         return await _answer(researcher, job, as_json=as_json)
 

@@ -117,9 +117,12 @@ class DurableWorker:
 
     async def aclose(self, client: DBOSClient) -> None:
         """End DBOS, and put what did not end in time back on the queue: nobody has to wait for our silence."""
+        # DBOS had made its own threads the loop's; they end with it, and what still waits for one is cancelled.
+        loop = asyncio.get_running_loop()
+        last = loop.run_in_executor(None, int)
+        loop.set_default_executor(ThreadPoolExecutor())
+        await last
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
-        # DBOS had made its own threads the loop's; they are gone.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
         rows = await client.list_workflows_async(
             executor_id=self.worker_id, status="PENDING", load_input=False, load_output=False
         )

@@ -162,7 +162,7 @@ async def post_research(request: web.Request) -> web.Response:
     job = await researcher.submit(asked, dedupe_key=key, attachments=files)
     if key:
         _refuse_reuse(job, digest)  # two that came at the same moment
-    return _accepted(request, job)
+    return _accepted(request, job, before)
 
 
 async def post_renewal(request: web.Request) -> web.Response:
@@ -170,7 +170,7 @@ async def post_renewal(request: web.Request) -> web.Response:
     asker, how = await require_asker(request), renewal_in(request)
     job, researcher = await local_job(request), request.app[RESEARCHER]
     if how != "improve":
-        return _accepted(request, await researcher.renewed(how, job.id, tenant=LOCAL.tenant))
+        return _accepted(request, await researcher.renewed(how, job.id, tenant=LOCAL.tenant), job)
     feedback, key = (await _body(request, WishBody)).feedback, _idempotency_key(request, asker)
     digest = hashlib.sha256(json.dumps([how, job.id, feedback]).encode()).hexdigest() if key else ""
     key = key and await _unused_or_ours(request, key, digest, job.scope)
@@ -179,7 +179,7 @@ async def post_renewal(request: web.Request) -> web.Response:
     )
     if key:
         _refuse_reuse(improved, digest)  # two that came at the same moment
-    return _accepted(request, improved)
+    return _accepted(request, improved, job)
 
 
 def renewal_in(request: web.Request) -> Renewal:
@@ -187,16 +187,14 @@ def renewal_in(request: web.Request) -> Renewal:
     return next(how for how in RENEWALS if request.path.endswith(f"/{how}"))
 
 
-def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
-    links = request.app[LINKS]
-    accepted = {
-        "job_id": job.id,
-        "status": job.status.value,
-        "stream_url": links.signed(job, f"/v1/jobs/{job.id}/stream"),
-    }
-    return web.json_response(
-        accepted, status=202, headers={"Location": links.signed(job, f"/v1/jobs/{job.id}"), "Cache-Control": "no-store"}
+def _accepted(request: web.Request, job: ResearchJob, before: ResearchJob | None = None) -> web.Response:
+    """Where to look: for what is asked of a job `before` no longer than its own link holds, which it leads back to."""
+    links, sig, path = request.app[LINKS], request.query.get("sig", ""), f"/v1/jobs/{job.id}"
+    at, stream = (
+        links.beside(before, job, sig, way) if before else links.signed(job, way) for way in (path, f"{path}/stream")
     )
+    accepted = {"job_id": job.id, "status": job.status.value, "stream_url": stream}
+    return web.json_response(accepted, status=202, headers={"Location": at, "Cache-Control": "no-store"})
 
 
 async def get_job(request: web.Request) -> web.Response:

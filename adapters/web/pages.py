@@ -205,7 +205,7 @@ async def post_follow_up(request: web.Request) -> web.Response:
     except InvalidQuery as error:
         action = _links(request, job).at(FOLLOW_UP)
         return await _ask_page(request, asked, refusal=error.user_message, action=action)
-    raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
+    raise web.HTTPSeeOther(_beside(request, job, followed))
 
 
 async def post_renewal(request: web.Request) -> web.Response:
@@ -218,7 +218,7 @@ async def _renew(request: web.Request, how: Renewal, asker: str) -> NoReturn:
     wish = str(form.get("query", ""))
     key = _form_key(request, form, asker, how, job.id, wish)
     renewed = await request.app[RESEARCHER].renewed(how, job.id, tenant=LOCAL.tenant, feedback=wish, dedupe_key=key)
-    raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+    raise web.HTTPSeeOther(_beside(request, job, renewed))
 
 
 def _form_key(request: web.Request, form: Mapping[str, object], asker: str, *said: str) -> str:

@@ -54,13 +54,6 @@ def unread(part: object, scope: Scope) -> str:
     return told(scope) if told else ""
 
 
-async def read_first(part: object, within_s: float, tell: Callable[[str], None]) -> None:
-    """Wait for places of documents that nobody has read yet, and tell so."""
-    read: Callable[[float, Callable[[str], None]], Awaitable[None]] | None = getattr(part, "read_first", None)
-    if read:
-        await read(within_s, tell)
-
-
 class PageFetcher(Protocol):
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         """The readable page behind `url`. Raises `FetchError`.

@@ -54,14 +54,14 @@ class PageLinks:
 
     def signed(self, job: ResearchJob, path: str) -> str:
         """`path`, with `?sig=` where the job's page is not for everybody."""
-        return f"{path}?sig={self.sign(job)}" if is_private(job) else path
+        return f"{path}?sig={self._signature(_signed(job))}" if is_private(job) else path
 
-    def beside(self, job: ResearchJob, other: ResearchJob, sig: str) -> str:
-        """The page of another job of the conversation, for who reads `job` with `sig`, and no longer than with that.
+    def beside(self, job: ResearchJob, other: ResearchJob, sig: str, path: str = "") -> str:
+        """The page, or `path`, of another job of the conversation, for who reads `job` with `sig` and no longer.
 
         A link makes none that outlives it, or its revocation.
         """
-        path, expiry = f"/jobs/{other.id}", self._genuine(_signed(job), sig, self.clock())
+        path, expiry = path or f"/jobs/{other.id}", self._genuine(_signed(job), sig, self.clock())
         return f"{path}?sig={self._signature(_signed(other), expiry)}" if is_private(other) and expiry else path
 
     def passage(self, job: ResearchJob, number: int, claim_id: str = "") -> str:
@@ -74,10 +74,6 @@ class PageLinks:
         at = f"#page={page}" if page else ""
         path = f"/papers/{place.token}/paper.pdf?sig={self._signature(place.signed)}{at}"
         return f"{self.public_url.rstrip('/')}{path}"
-
-    def sign(self, job: ResearchJob) -> str:
-        """A signature that holds for `LINK_LIFE` from now."""
-        return self._signature(_signed(job))
 
     def allows(self, job: ResearchJob, sig: str, now: datetime, *, revoked_at: datetime | None = None) -> bool:
         """Whether who presents `sig` ("" for none) may read the job."""
@@ -92,6 +88,7 @@ class PageLinks:
         return bool(self._genuine(place.signed, sig, now))
 
     def _signature(self, signed: Sequence[str], expiry: int = 0) -> str:
+        """Holds for `LINK_LIFE` from now, unless `expiry` says otherwise."""
         expiry = expiry or int((self.clock() + LINK_LIFE).timestamp())
         return f"{expiry}-{_mac(self.keys[0], signed, expiry)}"
 

@@ -80,8 +80,8 @@ _ALIKE = str.maketrans(
 _LIKE_LATIN = regex.compile(rf"\b(?=\w*\p{{Latin}})\w*[{''.join(map(chr, _ALIKE))}]\w*")
 # Of an order's words what follows their first letter; their letters may be set apart, which words begin is told then.
 _TOLD = ("gnore", "nstruct", "isregard")
-_TOLD_APART = [case(" ".join(word)) for word in _TOLD for case in (str.lower, str.upper)]
-_APART = regex.compile(r"(?<!\w)\p{L}(?:[ \xa0]{1,4}\p{L}(?!\w)){4,}")
+_TOLD_APART = [sign.join(word) for word in _TOLD for sign in (" ", ".", ". ", "-", "_", "·")]
+_APART = regex.compile(r"(?<!\w)\p{L}(?:(?:[ \xa0]{1,4}\p{L}(?!\w)){4,}|([._·-] ?)\p{L}(?!\p{L})(?:\1\p{L}(?!\p{L}))+)")
 _WORDS_APART = regex.compile(
     r"ignore|disregard|forget|override|reveal|print|repeat|(?<=ignore|disregard|forget|override)(?:all|any|the|your|my)"
     r"|previous|prior|above|earlier|system|instructions?|prompts?|rules|guidelines|commands",
@@ -149,7 +149,8 @@ def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
 
 def _spelled_plainly(text: str) -> Iterator[str]:
     """As long as the text, which has letters set apart, or digits for letters, in an order's words; else nothing."""
-    if any(word in text for word in _TOLD_APART):
+    lowered = text.lower()
+    if any(word in lowered for word in _TOLD_APART):
         yield _APART.sub(lambda run: _joined(run[0]).ljust(len(run[0])), text)
     spelled = text
     for digit, letter in zip("013457$", "oieasts", strict=True):
@@ -159,7 +160,7 @@ def _spelled_plainly(text: str) -> Iterator[str]:
 
 
 def _joined(run: str) -> str:
-    words = (regex.sub(r"\s", "", word) for word in regex.split(r"\s{2,}", run))
+    words = (regex.sub(r"\P{L}", "", word) for word in regex.split(r"\s{2,}", run))
     return " ".join(" ".join(_WORDS_APART.sub(r" \g<0> ", word) for word in words).split())
 
 

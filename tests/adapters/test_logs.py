@@ -62,6 +62,27 @@ def test_line_carries_time_level_logger_event_and_extra_fields():
     }
 
 
+def test_a_terminal_is_shown_lines_for_people_and_nothing_that_moves_its_cursor():
+    """`gorkd all` is started by hand, too; secrets stay out, and what a page or a peer wrote is no command to it."""
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    configure_logging("info", stream=stream, secrets=["a-secret-word"])
+
+    logger.warning("page \x1b[2J of a-secret-word", extra={"url": "https://a.test/\x9b1", "seconds": 0.25})
+    try:
+        raise ValueError("no\x07 answer")
+    except ValueError:
+        logger.exception("job broke")
+
+    first, *rest = stream.getvalue().splitlines()
+    assert re.fullmatch(
+        r"\d\d:\d\d:\d\d warning page \\x1b\[2J of \[redacted\] url=https://a\.test/\\x9b1 seconds=0\.25", first
+    )
+    assert rest[0].endswith("error job broke")
+    assert rest[1] == "Traceback (most recent call last):"
+    assert rest[-1] == "ValueError: no\\x07 answer"
+
+
 async def test_lines_of_concurrent_jobs_carry_their_own_id():
     """S003-25: whatever is logged while a job runs names it; outside a job there is none."""
     stream = configured()

@@ -137,7 +137,10 @@ async def test_own_pages_of_the_web_are_read_before_the_first_question_and_told_
         env = {**world.env(tmp_path / "data", "files"), "GORKD_FILES": str(lists)}
         first = await ask("--json", "Where is the largest tidal range on Earth?", env=env)
         second = await ask("--json", "When do spring tides occur?", env=env)
+        unread = env | {"GORKD_DATA": str(tmp_path / "elsewhere")}
+        refused = [await gorkd(*said, env=unread) for said in (("ask", "!!!"), ("retry", "job_none"))]
 
+    assert [(one.code, "are read first" in one.err) for one in refused] == [(2, False)] * 2
     assert "Bay of Fundy" in first.json["answer"]["summary"]
     assert not any("still being read" in line for line in first.json["answer"]["limitations"])
     assert ("are read first" in first.err, "are read first" in second.err) == (True, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from contextlib import closing
@@ -16,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bots.config import read_settings
 from bots.wiring import _end, observed, open_house
 from core.llm.ask_model import complete
-from core.model.job import JobStatus
+from core.model.job import JobStatus, ResearchRequest
 from core.model.ports import ChatRequest, job_id_var
 from core.pipeline import conversation
 from core.watch import words
@@ -61,6 +62,25 @@ async def test_journal_that_fails_tells_the_log_nothing_of_what_it_was_to_hold(t
 
     assert "nowhere" in str(failed.value)
     assert "Kim" not in str(failed.value)
+
+
+async def test_what_ends_with_a_worker_still_finds_the_loops_threads(tmp_path: Path) -> None:
+    """DBOS makes its own threads the loop's when it runs a job, and takes them along: traces that waited were lost."""
+    (tmp_path / "tides.md").write_text("# Tides\n\nThe Moon causes the tides.", encoding="utf-8")
+    env = {"GORKD_DATA": str(tmp_path / "data"), "GORKD_FILES": str(tmp_path / "tides.md"), "GORKD_PROVIDERS": "files"}
+    is_over = asyncio.Event()
+
+    async def write_on() -> None:
+        while not is_over.is_set():
+            await asyncio.to_thread(int)
+
+    async with open_house(env, read_settings(env), grace_s=0, role="worker") as house:
+        job = await house.researcher.submit(ResearchRequest("What causes the tides?"))
+        _ = [event async for event in house.researcher.follow(job.id)]
+        writing = asyncio.create_task(write_on())
+    is_over.set()
+
+    await writing
 
 
 async def test_the_calls_of_a_check_model_are_traced() -> None:

@@ -213,7 +213,7 @@ class ScriptedResearcher:
     def can_research(self, mode: Mode) -> bool:
         return self.has_model or not mode.needs_model
 
-    async def read_first(self, within_s: float, tell: Callable[[str], None]) -> None:
+    async def read_first(self, request: ResearchRequest, within_s: float, tell: Callable[[str], None]) -> None:
         """No documents are read beforehand."""
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:

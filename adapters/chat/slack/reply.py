@@ -38,7 +38,9 @@ from core.text.saying import say
 
 RESPOND_TIMEOUT_S = 5
 NO_FILES = "Slack did not take the file; please try again later."
-IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
+NOT_IN_CHANNEL = "I am not in that channel, so I answer in our direct messages."
+CANNOT_WRITE = "I cannot write there, so I answer in our direct messages."  # archived, locked, or for admins alone
+MOST_DELETED = 2  # of our messages in one place: whoever takes more away does not want them there
 GONE = frozenset({
     "message_not_found", "message_not_owned_by_app", "cant_update_message", "edit_window_closed", "is_inactive",
     "block_mismatch",
@@ -174,9 +176,15 @@ class SlackReply:
             await update(self.client, self.at.channel, self.at.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
-        """In a new message where the old one was. Raises as `edit` does."""
+        """In a new message where the old one was; where that is taken away again and again, in the asker's direct
+        messages, and at last nowhere. Raises as `edit` does.
+        """
         old = self.at
-        self.at = replace(old, ts="", key=f"{old.key}+", streamed="")
+        if old.key.count("+") >= MOST_DELETED:
+            if old.channel.startswith("D"):
+                raise AddressDead("deleted again and again")
+            await self._move_to_messages()
+        self.at = replace(self.at, ts="", key=f"{old.key}+", streamed="")
         self._is_doubtful, self._stream = True, None
         await self.edit(message)
         if old.streamed:
@@ -225,7 +233,8 @@ class SlackReply:
             if reason(exc) not in CLOSED or self.at.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.at.channel, "reason": reason(exc)})
-            await respond(self.client, self.at.response_url, sentence_message(say(IN_MESSAGES)))
+            why = NOT_IN_CHANNEL if reason(exc) in ("not_in_channel", "channel_not_found") else CANNOT_WRITE
+            await respond(self.client, self.at.response_url, sentence_message(say(why)))
             await self._move_to_messages()
             await self._post_or_find(message)
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from core.model.errors import QueueFull
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.researcher import Researcher
+from core.presentation.page_links import LINK_LIFE
 from core.presentation.wording import IMPROVE_IT, NOT_ANSWERED_YET
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
@@ -271,6 +272,21 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
     assert "?sig=" in action[1]
     assert (back.status, back.url.path) == (200, f"/jobs/{answered.id}")
     assert _expiry(link[1]) == _expiry(places[0])  # no later than the reader's own
+
+
+@pytest.mark.parametrize("how", ["follow-up", "improve"])
+@pytest.mark.parametrize("form", ["/v1/jobs", "/jobs"], ids=["program", "page"])
+async def test_what_is_asked_by_somebody_elses_link_is_read_no_longer_than_by_that(form: str, how: str):
+    """Its page leads to the answer that the link was of; asking on would read it for ever, taken back or not."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        answered = await site.ask(scope=Scope("local", "user:7"))
+        old = replace(site.links, clock=lambda: site.links.clock() - LINK_LIFE / 2).link(answered).partition("?")[2]
+        body = {"query": "And who designed it?"} if how == "follow-up" or form == "/jobs" else {"feedback": "Be short."}
+        kind = "json" if form.startswith("/v1") else "data"
+        sent = await client.post(f"{form}/{answered.id}/{how}?{old}", allow_redirects=False, **{kind: body})
+
+    assert sent.status in (202, 303)
+    assert _expiry(f"?{sent.headers['Location'].partition('?')[2]}") == _expiry(f"?{old}")
 
 
 async def test_the_page_of_an_improved_answer_leads_to_none_that_its_readers_may_not_see():

@@ -449,3 +449,15 @@ async def test_discord_that_is_away_at_the_start_is_waited_out_without_leaks(hou
     said = [str(line["event"]) for line in house.bot.lines]
     assert "Discord cannot be reached; trying again" in said
     assert [one for one in said if "Unclosed" in one or "voice" in one] == []
+
+
+async def test_a_clock_that_is_set_forward_leaves_nobody_with_a_message_that_thinks(tmp_path: Path) -> None:
+    """The token seems to be over before its time: the answer comes in a message of its own, and the first says so."""
+    async with discord_house(tmp_path, env={"LOOPBACK_TOKEN_S": "0.01"}) as house:
+        asked = house.discord.slash("research", query=TIDES)
+        await house.discord.until(
+            lambda: [one for one in house.discord.said_in(house.discord.open) if "Research Complete" in one.text]
+        )
+
+        assert house.discord.thinking == []
+        assert [one.text for one in house.discord.replies_to(asked)] != [""]

@@ -185,6 +185,18 @@ async def test_a_mention_where_nobody_may_write_any_more_is_answered_in_direct_m
     assert [house.slack.state.of_bot(channel) for channel in asked_in.values()] == [[], [], []]
 
 
+async def test_who_asks_by_a_command_where_nobody_may_write_is_told_so(house: SlackHouse) -> None:
+    """The bot is in that channel, and does not say otherwise."""
+    ada, channel = house.newcomer()
+    house.slack.state.channels[channel].closed = "restricted_action_read_only_channel"
+
+    await house.slack.commands(ada, channel, QUESTION)
+    answer = await house.ended(f"D{ada}")
+
+    assert "I cannot write there, so I answer in our direct messages." in house.whispers(ada)
+    assert answer.text.startswith(COMPLETE)
+
+
 async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
     ada, channel = house.newcomer()
 

@@ -300,6 +300,22 @@ async def test_deleted_stream_is_replaced_by_a_message_that_is_updated() -> None
         assert desk.living.ts != old.ts
 
 
+async def test_who_takes_every_message_away_is_answered_in_direct_messages_and_then_no_more() -> None:
+    """A channel whose moderator removes all that we post was posted into with every step of the progress."""
+    async with opened_desk() as desk:
+        await desk.shows(FIRST)
+        places = [desk.living.channel]
+        for _ in range(3):
+            desk.living.is_deleted = True
+            await desk.reply.repost(VOICE.progress(samples.RUNNING, BOTH, 1.0), "job_1")
+            places.append(desk.reply.at.channel)
+        desk.slack.state.messages[desk.reply.at.channel, desk.reply.at.ts].is_deleted = True
+        with pytest.raises(AddressDead):
+            await desk.reply.repost(FINAL, "job_1")
+
+        assert places == [GENERAL, GENERAL, GENERAL, f"D{ADA}"]
+
+
 async def test_message_that_takes_no_update_is_replaced_and_removed() -> None:
     """There is one final answer, whatever Slack makes of a stream that has ended."""
     async with opened_desk() as desk:
