@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from math import exp, log10
 
 import regex
@@ -92,15 +93,14 @@ def coverage_of(sources: Sequence[Source], question: str, queries: Sequence[str]
     for. Of the question and the `queries` made of it the one counts that fits best, since askers say more than they
     look for ("really", "for my homework").
     """
-    bags = [
-        [titled.union(passage) for passage in passage_terms(source.trusted_content)[:400]] or [titled]
-        for source, titled in ((source, frozenset(terms(source.title))) for source in sources)
-    ]
+    titles = [terms(source.title) for source in sources]
+    passages = [passage_terms(source.trusted_content)[:400] or ((),) for source in sources]
     language = detect_language(question)
     wordings = [question_terms(text, language) for text in dict.fromkeys((question, *queries))]
     weights = [{term: rarity(term, language) for term in wording} for wording in wordings]
-    asked = FoundTerms(" ".join((question, *queries)), [bag for own in bags for bag in own], language)
-    return [max(_best_share(asked.found_in(bag), weights) for bag in own) for own in bags]
+    asked = FoundTerms(" ".join((question, *queries)), chain(titles, *passages), language)
+    held = zip(titles, passages, strict=True)
+    return [max(_best_share(asked.found_in(chain(titled, one)), weights) for one in own) for titled, own in held]
 
 
 def _best_share(found: Mapping[str, float], weights: Sequence[Mapping[str, float]]) -> float:

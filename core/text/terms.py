@@ -147,7 +147,7 @@ class FoundTerms:
     `bags` are the texts, each as its `terms`.
     """
 
-    def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
+    def __init__(self, question: str, bags: Iterable[Iterable[str]], language: str = "") -> None:
         self.terms = tuple(dict.fromkeys(question_terms(question, language)))
         vocabulary: set[str] = set().union(*bags)
         by_letter = _by_letter(vocabulary)
@@ -157,13 +157,15 @@ class FoundTerms:
             forms = self._forms[term]
             self._forms[term] = forms | {other: max(_TOLD_SO, forms.get(other, 0.0)) for other in others & vocabulary}
         self._every_form = frozenset[str]().union(*self._forms.values())
+        self._found: dict[frozenset[str], dict[str, float]] = {frozenset(): {}}  # most passages hold the same few
 
-    def found_in(self, bag: Set[str]) -> dict[str, float]:
+    def found_in(self, bag: Iterable[str]) -> dict[str, float]:
         """Of the question's words those that `bag` holds, each with how surely, 0…1."""
-        if not (there := self._every_form.intersection(bag)):  # as in most passages
-            return {}
-        shared = {term: [forms[form] for form in there if form in forms] for term, forms in self._forms.items()}
-        return {term: max(sure) for term, sure in shared.items() if sure}
+        there = self._every_form.intersection(bag)
+        if there not in self._found:
+            shared = {term: [forms[form] for form in there if form in forms] for term, forms in self._forms.items()}
+            self._found[there] = {term: max(sure) for term, sure in shared.items() if sure}
+        return self._found[there]
 
 
 class AskedTerms(FoundTerms):
@@ -250,9 +252,11 @@ def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
     """The words by their first letter, without its accents."""
     found: dict[str, list[str]] = defaultdict(list)
     for word in vocabulary:
-        if word[0].isalpha():
-            found[fold(word[0])[:1]].append(word)
-    return found
+        found[word[0]].append(word)
+    folded: dict[str, list[str]] = defaultdict(list)
+    for letter in filter(str.isalpha, found):
+        folded[fold(letter)[:1]] += found[letter]
+    return folded
 
 
 def forms_of(

@@ -356,12 +356,15 @@ class Comparison:
     @property
     def opposed_anywhere(self) -> tuple[Token, Token] | None:
         """A word of the claim that the source has not, and its opposite in a sentence that tells most of the claim."""
+        if not self.is_told:
+            return None
         own = {word.stem for word in self.claim.content}
-        ours = [word for word in self.missing if word.kind is Kind.WORD and word.stem not in self.wider.stems]
+        ours = [word for word in self.missing if word.kind is Kind.WORD]
         theirs = [word for word in self.home.content if word.kind is Kind.WORD and word.stem not in own]
         theirs = [word for word in theirs if "-" not in self.home.text[max(0, word.start - 1) : word.end + 1]]
         pairs = ((word, said) for word, said in product(ours, theirs) if _degree(word) == _degree(said))
-        return next((pair for pair in pairs if self._contrasts(*pair)), None) if self.is_told else None
+        found = (pair for pair in pairs if self._contrasts(*pair))
+        return next((pair for pair in found if pair[0].stem not in self.wider.stems), None)  # read last, being long
 
     def _contrasts(self, word: Token, said: Token) -> bool:
         """Whether the two are opposites; what is followed by a thing leads to it, but who is attacked by defends."""

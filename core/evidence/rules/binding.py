@@ -123,7 +123,7 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
 
 
 def _holders(pair: Comparison) -> list[Token]:
-    """Whom the claim speaks of: the name that it begins with, or those that its "he" stands for; perhaps nobody."""
+    """Whom the claim may speak of: the words that it begins with, or those that its "he" stands for; perhaps nobody."""
     text = pair.claim.text
     if points_back(text):
         if _NAMES_PART.fullmatch(pair.before.text):
@@ -138,9 +138,14 @@ def _holders(pair: Comparison) -> list[Token]:
     told = _TOLD_AS.match(text)
     units = [unit for unit in pair.claim.units if unit[0].start >= (told.end() if told else start_of(text))]
     first = next((unit for unit in units if not _NOBODY.fullmatch(unit[0].text)), ())
-    is_named = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
-    is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
-    return list(first) if (is_named or is_thing) and not calendar_of(first[0]) else []
+    return list(first) if first and not calendar_of(first[0]) else []
+
+
+def _is_somebody(pair: Comparison, first: Token) -> bool:
+    """Whether the claim's first word is a name, or a thing that the home points back to; asks what is long to read."""
+    if points_back(pair.claim.text) or first.kind is Kind.NAME or first.stem in pair.wider.name_stems:
+        return True
+    return points_back(pair.home.text) and first.stem in pair.wider.stems
 
 
 _TOLD_AS = regex.compile(  # or a column's head, before the cell
@@ -256,7 +261,7 @@ def check_holder(pair: Comparison) -> Iterator[Veto]:
         return  # a column's head says whom a row's cell is about
     rest = [word for word in pair.claim.content if word not in holders and word.text not in _DIMENSIONS]
     found = sum(pair.home.match(word) > 0 for word in rest)
-    if len(rest) < MIN_REST or found < TOLD * len(rest):
+    if len(rest) < MIN_REST or found < TOLD * len(rest) or not _is_somebody(pair, holders[0]):
         return
     spoken_of = _spoken_of(pair)
     if spoken_of is None or any(has_name(word, spoken_of) for word in holders):

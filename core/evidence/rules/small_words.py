@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import regex
@@ -45,7 +46,7 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
         if len(pair.home.content) > LONGER * len(pair.claim.content):
-            theirs = []  # it may deny something else
+            theirs = ()  # it may deny something else
         for cue in (Cue.HEDGE, Cue.CONDITION):
             kept = any(kind.first(pair.language, pair.claim.text) for kind in _KINDRED[cue])
             said = cue.first(there, pair.home.text[:LEADING])
@@ -70,7 +71,7 @@ _NEGATIVE = pattern("negative", is_cased=True)
 
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
     """A negation on one side only, of a word that both sides have; two make none."""
-    ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    ours, theirs = [*denials(pair.claim, pair.language)], [*denials(pair.home, pair.language)]
     if _NOT_ALONE.search(pair.claim.text) and not Cue.ONLY.first(pair.language, pair.home.text):
         ours = ours[1:]  # that there are others denies nothing, unless it is said to be alone
     if theirs and _OF_THEM.search(pair.claim.text):
@@ -140,7 +141,7 @@ _OF_THEM = regex.compile(r"\b(?:neither|none) of (?:them|these|those|the two)\b"
 _REVERSED = pattern("reversed")
 
 
-def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
+def _around(pair: Comparison, scope: Sequence[Token]) -> list[Token]:
     """The home's words about the place of what the claim denies."""
     places = [pair.home.positions[pair.partner[word]] for word in scope if word in pair.partner]
     return list(pair.home.tokens[max(0, min(places) - NEGATIVE_REACH) : max(places) + NEGATIVE_REACH])
@@ -149,7 +150,8 @@ def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
 NEGATIVE_REACH = 9  # tokens
 
 
-def denials(reading: Reading, language: str) -> list[list[Token]]:
+@lru_cache(maxsize=256)
+def denials(reading: Reading, language: str) -> tuple[Sequence[Token], ...]:
     """For each negation the content words it may deny, nearest first; in English two in a row cancel out.
 
     English denies what follows; elsewhere the negation may stand behind the verb, and two may be one.
@@ -173,7 +175,7 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
             around = [word for word in tokens[:at] if word.is_content][-REACH:][::-1]
             scopes.append([word for pair in zip(around, after, strict=False) for word in pair] or around or after)
         last = at
-    return [scope for scope in scopes if scope]
+    return tuple(scope for scope in scopes if scope)
 
 
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
@@ -210,7 +212,7 @@ def _is_negative(token: Token, language: str) -> bool:
     return is_denying(token, language) or _NEGATIVE.fullmatch(token.text.lower()) is not None
 
 
-def _is_answer(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+def _is_answer(pair: Comparison, ours: Sequence[Token], theirs: Sequence[Token]) -> bool:
     """Whether the home denies what the claim denies: a word of it, in the clause of it (not of A, B or C), or another.
 
     Another is one that the claim has not, where the home has not the claim's: not usable, not able to be analysed.

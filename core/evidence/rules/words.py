@@ -133,15 +133,15 @@ def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
                 token = Token(word, known.stem, known.root, *match.span(), known.kind, known.values)
             else:
                 token = _read_word(text, match, known, "".join(words[at + 1 : at + 2]), language)
+                whole = tokens[-3] if known.text == "half" and len(tokens) > 2 else token
+                if whole.values and text[whole.end : token.start] == " and a ":  # five and a half
+                    values = tuple(value + 0.5 for value in whole.values)
+                    token = _quantity(text[whole.start : token.end], whole.start, token.end, values)
+                    del tokens[-3:]
         elif word[0].isnumeric():
             token = _read_number(text, match, language)
         else:
             token = Token(word, word, word, match.start(), match.end(), Kind.SIGN)
-        whole = tokens[-3] if word.lower() == "half" and tokens[2:] else token
-        if whole.values and text[whole.end : token.start] == " and a ":  # five and a half
-            values = tuple(value + 0.5 for value in whole.values)
-            token = _quantity(text[whole.start : token.end], whole.start, token.end, values)
-            del tokens[-3:]
         if tokens and (tokens[-1].kind is Kind.NUMBER or tokens[-1].stem in OPENING):
             _add(text, tokens, token, "".join(words[at + 1 : at + 2]).lower(), language)
         else:
