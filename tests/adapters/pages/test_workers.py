@@ -250,7 +250,7 @@ from adapters.pages import WebPages
 async def main():
     pages = WebPages(workers=2)
     await pages.warm_up()
-    print(*pages.worker_pids, flush=True)
+    print(*pages._workers.pids, flush=True)
     {end}
 
 asyncio.run(main())

@@ -37,7 +37,7 @@ async def test_page_has_lists_code_and_the_report_in_its_sections() -> None:
     assert "<code>pip install requests</code>" in page
     assert "<code>https://made.up/x</code>" in page
     assert 'href="https://made.up' not in page
-    assert "## Implementations\n\n1. It measures the tower [2]." in saved
+    assert f"\n\n{samples.ANSWER.summary}\n\n{samples.ANSWER.detail}\n\n" in saved  # which has the lists and the code
     assert all(f"answer.{kind}" in page for kind in EXPORTS)
     assert "Print or PDF" in page
 

@@ -53,7 +53,7 @@ _TAGS = set(
     "script nav label meter dl dt dd svg rect caption kbd".split()
 )
 _ATTRIBUTES = set(
-    "lang charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
+    "lang dir charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
     "type method action http-equiv aria-live aria-current src defer property data-ask data-job data-question hidden "
     "readonly checked for download min max viewbox preserveaspectratio x width height".split()
 )

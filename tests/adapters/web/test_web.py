@@ -353,7 +353,7 @@ async def test_form_is_closed_to_others(open_web: Open):
 @pytest.mark.parametrize(
     "part",
     [
-        "<h1>How tall is the Eddystone lighthouse?</h1>",
+        '<h1 dir="auto">How tall is the Eddystone lighthouse?</h1>',
         "Confidence: Medium (3 corroborating sources)",
         f'<a href="/jobs/{JOB}/sources/1?claim=summary-0#passage" aria-label="Source 1" title="trinity.example: “It is',
         '<span class="mark" title="in part, or not confirmed">◐</span>',
