@@ -27,7 +27,7 @@ SCALED_TOKEN_S = 7.5  # stands for Discord's 15 minutes
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    async with discord_house(tmp_path_factory.mktemp("data"), env={"LOOPBACK_GRACE_S": "2"}) as running:
+    async with discord_house(tmp_path_factory.mktemp("data"), env={"LOOPBACK_GRACE_S": "4"}) as running:
         yield running
 
 
@@ -364,7 +364,7 @@ async def test_a_bot_that_is_told_to_stop_says_that_the_answer_will_come(house: 
 
 @pytest.mark.slow
 async def test_a_bot_that_is_told_to_stop_ends_what_ends_in_time(house: House):
-    house.world.model.first_token_s = 0.05  # four calls in the two seconds that a bot waits
+    house.world.model.first_token_s = 0.05  # four calls in the four seconds that a bot waits
     asked = ask(house, "command")
     await house.running(asked)
 
