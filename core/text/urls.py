@@ -98,4 +98,5 @@ def is_web_url(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.username is None and parts.password is None
+    is_named = bool(parts.hostname) and bool(domain_of(url))  # as browsers read it too
+    return is_named and parts.username is None and parts.password is None
