@@ -31,9 +31,9 @@ def canonical_url(url: str) -> str:
         return url
     if parts.scheme == "file":
         return urlunsplit(("file", "", parts.path, "", ""))
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+    host = _READER.sub("", (parts.hostname or "").rstrip("."))
+    if parts.scheme not in _DEFAULT_PORTS or not host:
         return url
-    host = _READER.sub("", parts.hostname.rstrip("."))
     if ":" in host:
         host = f"[{host}]"
     if port not in (None, 80, 443):

@@ -121,6 +121,7 @@ def test_no_text_is_too_strange(text: str, before: str) -> None:
         pytest.param("http://[", "http://[", "", id="bracket"),
         pytest.param("http://[::1", "http://[::1", "", id="open bracket"),
         pytest.param("http://\\", "https://\\/", "", id="backslash"),
+        pytest.param("http://.//!", "http://.//!", ".", id="root alone"),
         pytest.param("https://a.example/?q=\ud800", "https://a.example/?q=%ED%A0%80", "a.example", id="surrogate"),
         pytest.param("http://a.example:99999/", "http://a.example:99999/", "a.example", id="no port"),
     ],
