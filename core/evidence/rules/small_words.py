@@ -72,8 +72,10 @@ _NEGATIVE = pattern("negative", is_cased=True)
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
     """A negation on one side only, of a word that both sides have; two make none."""
     ours, theirs = [*denials(pair.claim, pair.language)], [*denials(pair.home, pair.language)]
-    if _NOT_ALONE.search(pair.claim.text) and not Cue.ONLY.first(pair.language, pair.home.text):
-        ours = ours[1:]  # that there are others denies nothing, unless it is said to be alone
+    found = _NOT_ALONE.search(pair.claim.text)
+    if found and not Cue.ONLY.first(pair.language, pair.home.text):
+        at = len(denials(read(pair.claim.text[: found.start()]), pair.language))
+        del ours[at : at + 1]  # that there are others denies nothing, unless it is said to be alone
     if theirs and _OF_THEM.search(pair.claim.text):
         return  # they stand in the sentence before
     if not ours and (denied_before := _denied_before(pair)) is not None:

@@ -1197,6 +1197,15 @@ def test_what_differs_beside_the_same_words_is_doubted(claim: str, passage: str)
     assert find_vetoes(claim, passage)[0].force is Force.DOUBTS
 
 
+def test_not_the_only_one_hides_no_other_denial() -> None:
+    """D18: only that there are others denies nothing."""
+    said = "The mill was not closed in 1990, and it is not the only mill in Lund."
+
+    vetoes = find_vetoes(said, "The mill in Lund was closed in 1990.")
+
+    assert "negation" in [veto.rule for veto in vetoes]
+
+
 def test_a_label_that_says_the_opposite_contradicts() -> None:
     """D19: what stands behind it alone does not."""
     said = "An advantage is that the lamp burns two days longer than before."
